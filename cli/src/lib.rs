@@ -74,7 +74,7 @@ struct Cli {
     /// Print only results and errors.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Print each comparison of an analysis as it is made; `UNJINJA_LOG=1` does the same.
+    /// Print each comparison of an analysis as it is made; `serve` prints each request instead. `UNJINJA_LOG=1` does the same.
     #[arg(short, long, global = true)]
     verbose: bool,
     #[command(subcommand)]

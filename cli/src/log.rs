@@ -1,4 +1,5 @@
-//! `--verbose`: writes each comparison of an analysis to standard error, on one line, as soon as it is made.
+//! `--verbose`: writes each comparison of an analysis to standard error, on one line, as soon as it is made. `serve` logs requests
+//! instead.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,16 +33,33 @@ pub(crate) fn is_on() -> bool {
 /// Loads a spec, and logs the comparisons if it takes an analysis. An overlay that was written for another template is named on
 /// standard error, unless the command is quiet.
 pub(crate) fn load(loader: &Loader, input: Input) -> Result<Loaded, LoadError> {
-    let file = input.place().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let file = file_of(&input);
     let loaded =
         if is_on() { loader.load_observed(input, &mut |made| comparison(&file, made))? } else { loader.load(input)? };
+    remark(&file, &loaded);
+    Ok(loaded)
+}
+
+/// The same without the comparisons, for a command whose log is about something else.
+pub(crate) fn load_silently(loader: &Loader, input: Input) -> Result<Loaded, LoadError> {
+    let file = file_of(&input);
+    let loaded = loader.load(input)?;
+    remark(&file, &loaded);
+    Ok(loaded)
+}
+
+fn file_of(input: &Input) -> String {
+    input.place().file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Names what was corrected with something that is not the template's own.
+fn remark(file: &str, loaded: &Loaded) {
     for remark in loaded.corrections.iter().filter_map(Correction::remark) {
         if !QUIET.load(Ordering::Relaxed) {
             let line = format!("{file}: {remark}; --without-known-formats leaves it out");
             anstream::eprintln!("{}", visible::line(&line));
         }
     }
-    Ok(loaded)
 }
 
 /// Writes one line about a comparison if the log is on.

@@ -440,7 +440,8 @@ fn about_prompts(name: &str, model: &ServedModel, bos: BosFrom, ui: Ui) {
 }
 
 fn loaded(loader: &Loader, input: Input) -> Result<Model, Failure> {
-    let loaded = log::load(loader, input).map_err(refused)?;
+    // `--verbose` is about requests here.
+    let loaded = log::load_silently(loader, input).map_err(refused)?;
     loaded.model().map_err(|error| Failure::Found(error.to_string()))
 }
 

@@ -116,7 +116,7 @@ pub(super) struct LimitArgs {
     /// How many steps a template may take for each byte of a long conversation; a render that takes more has status 400.
     #[arg(long, value_name = "COUNT", default_value_t = RenderLimits::default().fuel_per_byte, value_parser = positive::<u64>)]
     pub(super) steps_per_byte: u64,
-    /// Seconds between two checks which of several upstreams can be reached.
+    /// Seconds between two checks which upstreams can be reached, and whether they still have their models.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = positive::<u64>)]
     pub(super) check_every: u64,
     /// Seconds for a connection to the upstream.

@@ -9,7 +9,7 @@
 //! - `answer` serves one request: it renders the prompt, and asks the `upstream` for as many `choices` as the client wants. `promises`
 //!   makes the grammar, and refuses what nobody keeps. `fields` says what goes on.
 //! - `deliver` reads the answers: each has a `turn` of the parser, whose events `reply` writes in the client's format. `refusal` writes why
-//!   there is no answer. `pass_on` passes on what is about no chat.
+//!   there is no answer. `pass_on` passes on what is about no chat. `body_parts` is the body of both.
 //! - `upstream` speaks the protocols of the servers that complete text, on top of `lines` (server-sent events) and the HTTP `client`;
 //!   `discover` asks such a server what it is.
 //! - `metrics` and `log` report, and `serve` listens and shuts down.
@@ -17,6 +17,7 @@
 //! Nothing here logs a prompt, an answer or a key.
 
 mod answer;
+mod body_parts;
 mod budget;
 mod choices;
 mod client;

@@ -12,5 +12,5 @@ pub use chunk::{
 };
 pub use completion::{ChatCompletion, CompletionChoice, CompletionMessage};
 pub use request::ChatRequest;
-pub(crate) use request::{allowed_tools, function_name, is_strict, json_format, stop, tool_word};
+pub(crate) use request::{allowed_tools, function_name, is_strict, json_format, stop, tool_word, top_logprobs};
 pub use writer::ChunkWriter;

@@ -3,6 +3,7 @@
 mod custom;
 mod input;
 mod request;
+mod token_queue;
 mod writer;
 
 pub use custom::{CalledTools, ToolKind};

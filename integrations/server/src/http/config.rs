@@ -265,7 +265,7 @@ pub struct Timeouts {
     pub client: Duration,
     /// For answers that are being written when the proxy is told to end.
     pub shutdown: Duration,
-    /// Between two checks whether an upstream can be reached, if there are several.
+    /// Between two checks whether an upstream can be reached, and which models it has.
     pub check: Duration,
 }
 

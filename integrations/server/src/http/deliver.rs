@@ -1,18 +1,14 @@
 //! Delivers the answers to one request: whole, or piece by piece while they arrive.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
-use bytes::Bytes;
-use futures_core::Stream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
+use super::body_parts::{BodyPart, body_of_parts};
 use super::choices::{Arrived, Choices};
 use super::fields::Told;
 use super::guard::Guard;
@@ -25,9 +21,6 @@ use super::turn::{Rest, TurnReader};
 use super::upstream::Trouble;
 use crate::finish::Usage;
 use crate::openai::ChatCompletion;
-
-/// How many pieces wait for a client that reads slowly.
-const WAITING: usize = 16;
 
 /// The answers to a request, which have begun.
 pub(crate) struct Begun {
@@ -180,10 +173,10 @@ pub(crate) async fn whole(state: &State, api: Api, guard: Guard, mut begun: Begu
 
 /// Passes the answer on while it arrives. A task of its own reads it, so that a client that takes nothing holds up nobody.
 pub(crate) fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
-    let (send, receive) = mpsc::channel(WAITING);
+    let (send, body) = body_of_parts();
     let told = begun.told.clone();
     tokio::spawn(pump(state, api, guard, begun, send));
-    let mut response = Response::new(Body::from_stream(Received { receive, complete: false }));
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -191,12 +184,6 @@ pub(crate) fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) 
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     told.write(&mut response);
     response
-}
-
-/// What the task sends: text, and a last word without which the connection is broken off.
-enum BodyPart {
-    Text(String),
-    Complete,
 }
 
 async fn pump(state: Arc<State>, api: Api, guard: Guard, mut begun: Begun, send: mpsc::Sender<BodyPart>) {
@@ -226,7 +213,7 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, mut begun: Begun, send:
         };
         if !out.is_empty() {
             state.metrics.bytes_out.inc_by(out.len() as u64);
-            let part = BodyPart::Text(std::mem::take(&mut out));
+            let part = BodyPart::Bytes(std::mem::take(&mut out).into());
             // The client went away, or takes nothing any more.
             let Ok(Ok(())) = timeout(limits.client, send.send(part)).await else { return };
         }
@@ -238,33 +225,5 @@ async fn pump(state: Arc<State>, api: Api, guard: Guard, mut begun: Begun, send:
             }
             return;
         }
-    }
-}
-
-/// The body of a streamed response.
-struct Received {
-    receive: mpsc::Receiver<BodyPart>,
-    complete: bool,
-}
-
-impl Stream for Received {
-    type Item = io::Result<Bytes>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.complete {
-            return Poll::Ready(None);
-        }
-        self.receive.poll_recv(context).map(|part| match part {
-            Some(BodyPart::Text(text)) => Some(Ok(Bytes::from(text))),
-            Some(BodyPart::Complete) => {
-                self.complete = true;
-                None
-            }
-            // A response that just ended would look complete.
-            None => {
-                self.complete = true;
-                Some(Err(io::Error::other("the answer was broken off")))
-            }
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! What an upstream says of itself: its protocol, its models with the length of their context, and the template that it has loaded.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder};
@@ -51,6 +51,8 @@ pub enum UpstreamServer {
 pub struct UpstreamModel {
     /// The name that requests have to send.
     pub name: String,
+    /// Other names that do as well. llama.cpp lists them.
+    pub aliases: Vec<String>,
     /// Where the upstream has it from: a folder, a file, or an id of the Hugging Face Hub.
     pub root: Option<String>,
     /// The most tokens that a prompt and its answer may have together.
@@ -157,21 +159,29 @@ fn owner(list: &Value) -> UpstreamServer {
 /// How long the upstream's list of models is believed: it may be started anew with others.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// The models of the upstream, and when it listed them.
+/// The models of the upstream, and when it listed them. Without a time, the list is not believed.
 #[derive(Debug, Default)]
-pub(super) struct Listed(Mutex<Option<(Instant, Arc<[UpstreamModel]>)>>);
+pub(super) struct Listed(Mutex<(Option<Instant>, Arc<[UpstreamModel]>)>);
 
 impl Listed {
-    /// The models, and whether the list is still believed.
-    pub(super) fn get(&self) -> (Arc<[UpstreamModel]>, bool) {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some((since, models)) => (models.clone(), since.elapsed() < KEPT),
-            None => (Arc::default(), false),
-        }
+    fn known(&self) -> MutexGuard<'_, (Option<Instant>, Arc<[UpstreamModel]>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn set(&self, models: Arc<[UpstreamModel]>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), models));
+    /// The models, and whether the list is still believed.
+    pub(super) fn get(&self) -> (Arc<[UpstreamModel]>, bool) {
+        let (since, models) = &*self.known();
+        (models.clone(), since.is_some_and(|since| since.elapsed() < KEPT))
+    }
+
+    /// Remembers the models. Returns those that were known before.
+    pub(super) fn set(&self, models: Arc<[UpstreamModel]>) -> Arc<[UpstreamModel]> {
+        std::mem::replace(&mut *self.known(), (Some(Instant::now()), models)).1
+    }
+
+    /// The list is no longer believed.
+    pub(super) fn expire(&self) {
+        self.known().0 = None;
     }
 }
 
@@ -182,6 +192,7 @@ pub(super) fn models(list: &Value) -> Vec<UpstreamModel> {
         let context = ["max_model_len", "context_length", "max_context_length"];
         Some(UpstreamModel {
             name: text(&model["id"])?,
+            aliases: model["aliases"].as_array().into_iter().flatten().filter_map(text).collect(),
             root: text(&model["root"]),
             context: context.iter().find_map(|key| model[*key].as_u64()),
         })
@@ -243,14 +254,21 @@ mod tests {
             {"id": "own", "root": "/models/own", "max_model_len": 4096},
             {"id": "lora", "root": "/lora", "parent": "own", "max_model_len": null},
             {"id": "tgi", "object": "model", "owned_by": "x"},
-            {"object": "model"},
+            {"object": "model", "aliases": ["nameless"]},
+            {"id": "a.gguf", "aliases": ["a", 1, ""]},
         ]});
         let found = models(&list);
         let names: Vec<_> = found.iter().map(|model| (&*model.name, model.root.as_deref(), model.context)).collect();
         assert_eq!(
             names,
-            [("own", Some("/models/own"), Some(4096)), ("lora", Some("/lora"), None), ("tgi", None, None)]
+            [
+                ("own", Some("/models/own"), Some(4096)),
+                ("lora", Some("/lora"), None),
+                ("tgi", None, None),
+                ("a.gguf", None, None)
+            ]
         );
+        assert_eq!(found[3].aliases, ["a"]);
         assert!(models(&json!({"error": "no"})).is_empty());
         assert_eq!(owner(&list), UpstreamServer::Other);
         assert_eq!(owner(&json!({"data": [{"id": "m", "owned_by": "vllm"}]})), UpstreamServer::Vllm);

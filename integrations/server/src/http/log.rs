@@ -73,12 +73,19 @@ pub enum LogLine {
         /// The keywords: `multipleOf`, …
         keywords: Vec<String>,
     },
-    /// Of several upstreams, one can no longer be reached, or can be again.
+    /// An upstream can no longer be reached, or can be again, with its model.
     Upstream {
         /// Its address.
         address: String,
         /// Whether it can be reached.
         is_up: bool,
+    },
+    /// An upstream was started anew, and has other models than those that are served.
+    OtherModel {
+        /// Its address.
+        address: String,
+        /// The names of the models that it has.
+        models: Vec<String>,
     },
     /// Anything else.
     Note(String),
@@ -113,7 +120,10 @@ impl LogLine {
             Self::Request { status, .. } if *status >= 500 => LogLevel::Error,
             // An agent with a wrong key tries again and again, and may show nothing.
             Self::Request { status: 401, .. } => LogLevel::Warning,
-            Self::Upstream { is_up: false, .. } | Self::Diagnostic { .. } | Self::Unchecked { .. } => LogLevel::Warning,
+            Self::Upstream { is_up: false, .. }
+            | Self::OtherModel { .. }
+            | Self::Diagnostic { .. }
+            | Self::Unchecked { .. } => LogLevel::Warning,
             Self::Request { .. } | Self::Upstream { .. } | Self::Note(_) => LogLevel::Info,
         }
     }
@@ -135,6 +145,9 @@ impl LogLine {
             Self::Diagnostic { model, kind } => json!({"kind": "diagnostic", "model": model, "diagnostic": kind}),
             Self::Unchecked { model, keywords } => json!({"kind": "unchecked", "model": model, "keywords": keywords}),
             Self::Upstream { address, is_up } => json!({"kind": "upstream", "upstream": address, "is_up": is_up}),
+            Self::OtherModel { address, models } => {
+                json!({"kind": "other_model", "upstream": address, "models": models})
+            }
             Self::Note(text) => json!({"kind": "note", "message": text}),
         };
         object["level"] = self.level().name().into();
@@ -173,8 +186,14 @@ impl fmt::Display for LogLine {
             }
             Self::Upstream { address, is_up: true } => write!(f, "{address} can be reached again"),
             Self::Upstream { address, is_up: false } => {
-                write!(f, "{address} cannot be reached; requests go to the other upstreams")
+                write!(f, "{address} cannot be reached; requests fail unless another upstream has their model")
             }
+            Self::OtherModel { address, models } => write!(
+                f,
+                "{address} has other models now ({}), and none that is served here; it is not asked until one is back: if the \
+                 change is meant, send SIGHUP, or start again",
+                models.join(", ")
+            ),
             Self::Note(text) => f.write_str(text),
         }
     }

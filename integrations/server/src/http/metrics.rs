@@ -102,7 +102,7 @@ impl Metrics {
         self.upstream_errors.get_or_create(&[("kind", kind.to_owned())]).inc();
     }
 
-    /// Whether the upstream at this address can be reached.
+    /// Whether the upstream at this address can be asked.
     pub(crate) fn upstream_is(&self, address: &str, is_up: bool) {
         self.upstream_up.get_or_create(&[("upstream", address.to_owned())]).set(i64::from(is_up));
     }

@@ -1,20 +1,16 @@
 //! Requests that go on to the upstream as they are, because they are about no chat: texts to complete, embeddings, and tokens. Only known
 //! fields go on, and those that the operator names.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
-use bytes::Bytes;
-use futures_core::Stream;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::body_parts::{BodyPart, body_of_parts};
 use super::fields;
 use super::guard::{Guard, Trace};
 use super::models::ServedModel;
@@ -74,9 +70,6 @@ pub(crate) const ENDPOINTS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// How many pieces wait for a client that reads slowly.
-const WAITING: usize = 16;
-
 /// Passes a request on, and its answer back.
 pub(crate) async fn pass_on(
     state: Arc<State>,
@@ -125,9 +118,9 @@ pub(crate) async fn pass_on(
                 .headers_mut()
                 .insert(header::CONTENT_TYPE, kind.unwrap_or(HeaderValue::from_static("application/json")));
             fields::tell(&mut response, "x-unjinja-ignored-fields", &ignored);
-            let (send, receive) = mpsc::channel(WAITING);
+            let (send, body) = body_of_parts();
             tokio::spawn(pump(state, guard, (answer, in_use), send));
-            *response.body_mut() = Body::from_stream(Passed(receive));
+            *response.body_mut() = body;
             response
         }
         Err(trouble) => {
@@ -143,7 +136,7 @@ async fn pump(
     state: Arc<State>,
     guard: Guard,
     (mut answer, _in_use): (reqwest::Response, InUse),
-    send: mpsc::Sender<io::Result<Bytes>>,
+    send: mpsc::Sender<BodyPart>,
 ) {
     let (limits, mut closing) = (state.config.timeouts, state.closing.clone());
     loop {
@@ -157,31 +150,22 @@ async fn pump(
                 Ok(Ok(more)) => Ok(more),
             },
         };
-        let part = match next {
-            Ok(Some(more)) => {
-                state.metrics.bytes_out.inc_by(more.len() as u64);
-                Ok(more)
-            }
-            Ok(None) => return guard.end(200, None, Duration::ZERO),
-            Err(kind) => {
-                state.metrics.upstream_error(kind);
-                guard.end(502, Some(kind.to_owned()), Duration::ZERO);
-                // The client must not take it for a whole answer.
-                let _ = send.send(Err(io::Error::other("the answer was broken off"))).await;
+        let more = match next {
+            Ok(Some(more)) => more,
+            Ok(None) => {
+                // The end is recorded before it is sent.
+                if let Ok(place) = send.reserve().await {
+                    guard.end(200, None, Duration::ZERO);
+                    place.send(BodyPart::Complete);
+                }
                 return;
             }
+            Err(kind) => {
+                state.metrics.upstream_error(kind);
+                return guard.end(502, Some(kind.to_owned()), Duration::ZERO);
+            }
         };
-        let Ok(Ok(())) = timeout(limits.client, send.send(part)).await else { return };
-    }
-}
-
-/// The body of an answer that is passed on.
-struct Passed(mpsc::Receiver<io::Result<Bytes>>);
-
-impl Stream for Passed {
-    type Item = io::Result<Bytes>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(context)
+        state.metrics.bytes_out.inc_by(more.len() as u64);
+        let Ok(Ok(())) = timeout(limits.client, send.send(BodyPart::Bytes(more))).await else { return };
     }
 }

@@ -68,7 +68,7 @@ pub(crate) struct ReplyOptions {
     pub responses: Option<Responses>,
     /// How many answers OpenAI's chat completions have.
     pub count: usize,
-    /// Whether they have the probabilities of their tokens.
+    /// Whether answers of OpenAI's APIs have the probabilities of their tokens.
     pub logprobs: bool,
 }
 
@@ -97,6 +97,7 @@ impl Reply {
         let one = |choice| Self::new(&options, (&id, choice), model.to_owned(), call_ids.clone());
         let Some(Responses { request, keep }) = responses else { return (0..options.count).map(one).collect() };
         let writer = ResponseWriter::new(model, call_ids.clone(), &request).diagnostics(options.diagnostics);
+        let writer = writer.include_logprobs(options.logprobs);
         let (writer, stream) = (Box::new(writer.stored(keep.is_some())), options.stream);
         vec![Self::Items { writer, stream, keep }]
     }
@@ -139,6 +140,7 @@ impl Reply {
         match self {
             Self::Chunks(writer) => writer.logprobs(tokens),
             Self::Completion { logprobs: Some(all), .. } => all.extend(tokens),
+            Self::Items { writer, .. } => writer.logprobs(tokens),
             _ => {}
         }
     }

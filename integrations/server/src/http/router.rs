@@ -25,7 +25,7 @@ use super::pass_on::{ENDPOINTS, pass_on};
 use super::refusal::{error_response, json_response};
 use super::reply::{Api, MESSAGES, RESPONSES};
 use super::state::State;
-use super::upstream::is_well;
+use super::upstream::{Checked, Standing};
 use crate::error::ApiError;
 
 const CHAT: &str = "/v1/chat/completions";
@@ -238,11 +238,17 @@ async fn health(Shared(state): Shared<Arc<State>>) -> Response<Body> {
     json_response(json!({"status": "ok", "active": active}).to_string())
 }
 
-/// Whether requests can be answered: an upstream answers with a status that is no error.
+/// Whether requests can be answered: an upstream answers with a status that is no error, and has a model that is served.
 async fn ready(Shared(state): Shared<Arc<State>>) -> Response<Body> {
-    let found: Vec<Option<u16>> = state.upstream.probe().await.into_iter().map(Result::ok).collect();
-    let is_ready = found.iter().flatten().any(|status| is_well(*status));
-    let told = |status: &Option<u16>| json!({"reachable": status.is_some(), "status": status});
+    let found = state.upstream.check(&state.now().models.upstream_names()).await;
+    let is_ready = found.iter().any(|one| one.standing == Standing::Up);
+    let told = |one: &Checked| {
+        let mut told = json!({"reachable": one.status.is_some(), "status": one.status});
+        if one.standing == Standing::OtherModel {
+            told["why"] = "it has another model than those that are served here".into();
+        }
+        told
+    };
     let word = if is_ready { "ready" } else { "not ready" };
     // In the order of the command line: who asks needs no key, so there are no addresses.
     let mut body = json!({"status": word, "upstream": told(&found[0])});

@@ -130,7 +130,7 @@ impl Proxy {
         tokio::select! {
             () = served => {}
             () = overdue => {}
-            () = watched.upstream.watch() => {}
+            () = watched.upstream.watch(|| watched.now().models.upstream_names()) => {}
         }
         Ok(())
     }

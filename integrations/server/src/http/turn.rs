@@ -88,7 +88,10 @@ impl TurnReader {
         if let Some((finish, text)) = piece.finish {
             self.finish = match (finish, text) {
                 (finish @ (Finish::Length | Finish::ContentFilter), _) => finish,
-                (_, Some(text)) if self.client_stops.contains(&text) => Finish::StopSequence(text),
+                // The end of the turn is one, whether or not the client named it as well.
+                (_, Some(text)) if self.client_stops.contains(&text) && !self.model_stops.contains(&text) => {
+                    Finish::StopSequence(text)
+                }
                 // A server that does not say which text it was.
                 (Finish::StopSequence(_), None) if !self.client_stops.is_empty() => Finish::StopSequence(String::new()),
                 (_, text) => {

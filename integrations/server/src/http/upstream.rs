@@ -9,11 +9,11 @@ mod room;
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use super::client::{cause, client_builder};
@@ -24,7 +24,7 @@ use super::lines::Events;
 use piece::{UNREACHABLE, excerpt, refused};
 
 pub(crate) use piece::{Ask, Piece, Trouble};
-pub(crate) use pool::{InUse, Pool, is_well};
+pub(crate) use pool::{Checked, InUse, Pool, Standing};
 
 /// The most bytes of an error that are read.
 const ERROR: usize = 64 << 10;
@@ -40,7 +40,8 @@ pub(crate) struct Upstream {
     config: UpstreamConfig,
     timeouts: Timeouts,
     longest: usize,
-    adds_bos: OnceCell<bool>,
+    /// Whether llama.cpp begins prompts with BOS, once it has said so.
+    adds_bos: Mutex<Option<bool>>,
     listed: Listed,
     /// It has no endpoint that counts tokens.
     counts_nothing: AtomicBool,
@@ -50,7 +51,7 @@ impl Upstream {
     fn new(config: &Config, url: Url) -> Result<Self, reqwest::Error> {
         let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
         let client = client_builder(&url).connect_timeout(timeouts.connect).build()?;
-        let (longest, adds_bos, listed) = (config.limits.line, OnceCell::new(), Listed::default());
+        let (longest, adds_bos, listed) = (config.limits.line, Mutex::default(), Listed::default());
         let counts_nothing = AtomicBool::new(false);
         Ok(Self { client, url, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing })
     }
@@ -84,18 +85,22 @@ impl Upstream {
         }
     }
 
-    /// Whether llama.cpp puts BOS before a prompt by itself. It is asked once: it says of which tokens an empty text consists.
+    /// Whether llama.cpp puts BOS before a prompt by itself. It is asked once for a model: it says of which tokens an empty text consists.
     /// `None` if it does not say; it is then asked again with the next prompt.
     async fn says_bos(&self) -> Option<bool> {
-        let ask = || async {
+        let known = || self.adds_bos.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(said) = *known() {
+            return Some(said);
+        }
+        let ask = async {
             let body = json!({"content": "", "add_special": true});
-            let answer = self.post("/tokenize", &body).send().await.map_err(|_| ())?;
-            let answer: Value = serde_json::from_slice(&beginning(answer, ERROR).await).map_err(|_| ())?;
-            answer["tokens"].as_array().map(|tokens| !tokens.is_empty()).ok_or(())
+            let answer = self.post("/tokenize", &body).send().await.ok()?;
+            let answer: Value = serde_json::from_slice(&beginning(answer, ERROR).await).ok()?;
+            answer["tokens"].as_array().map(|tokens| !tokens.is_empty())
         };
-        let said =
-            self.adds_bos.get_or_try_init(|| async { timeout(self.timeouts.connect, ask()).await.map_err(|_| ())? });
-        said.await.ok().copied()
+        let said = timeout(self.timeouts.connect, ask).await.ok()??;
+        *known() = Some(said);
+        Some(said)
     }
 
     /// Sends a request. Returns its answer, if that is no error.

@@ -206,16 +206,22 @@ fn choices(root: &RequestValue<'_>) -> Result<usize, ApiError> {
 
 /// `logprobs` and `top_logprobs`: of how many likely tokens the probability is wanted beside each, if any is.
 fn logprobs(root: &RequestValue<'_>) -> Result<Option<u64>, ApiError> {
-    let (wanted, top) = (root.get_bool("logprobs")?.unwrap_or(false), root.get_count("top_logprobs", 0)?);
-    match top {
+    match (root.get_bool("logprobs")?.unwrap_or(false), top_logprobs(root)?) {
+        (false, Some(1..)) => {
+            Err(ApiError::invalid("top_logprobs", "this needs `logprobs`", "send `\"logprobs\": true` too"))
+        }
+        (wanted, top) => Ok(wanted.then_some(top.unwrap_or(0))),
+    }
+}
+
+/// `top_logprobs`, if there are not too many.
+pub(crate) fn top_logprobs(root: &RequestValue<'_>) -> Result<Option<u64>, ApiError> {
+    match root.get_count("top_logprobs", 0)? {
         Some(top) if top > TOP_AT_MOST => {
             let cause = format!("{top} is more than the {TOP_AT_MOST} that are possible");
             Err(ApiError::invalid("top_logprobs", cause, "send a smaller number"))
         }
-        Some(top) if top > 0 && !wanted => {
-            Err(ApiError::invalid("top_logprobs", "this needs `logprobs`", "send `\"logprobs\": true` too"))
-        }
-        top => Ok(wanted.then_some(top.unwrap_or(0))),
+        top => Ok(top),
     }
 }
 

@@ -13,8 +13,17 @@ use crate::request_value::RequestValue;
 /// from reading it.
 pub(super) const OPEN_REASONING: &str = "unjinja:reasoning:";
 
-/// The messages of the conversation.
-pub(super) fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> Result<Vec<ChatMessage>, ApiError> {
+/// Items that say what tools did which OpenAI runs. What came of it is in the messages that follow, so a conversation that began there can go
+/// on here.
+const OF_OPENAI: [&str; 5] =
+    ["code_interpreter_call", "file_search_call", "image_generation_call", "mcp_list_tools", "web_search_call"];
+
+/// The messages of the conversation. The types of items that are left out are added to `ignored`.
+pub(super) fn conversation(
+    root: &RequestValue<'_>,
+    replaced: &mut Replaced,
+    ignored: &mut Vec<String>,
+) -> Result<Vec<ChatMessage>, ApiError> {
     let mut all = Vec::new();
     if let Some(instructions) = root.get_text("instructions")? {
         all.push(ChatMessage::new(Role::System, instructions));
@@ -29,7 +38,11 @@ pub(super) fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> 
         return Err(ApiError::invalid("input", "the list is empty", "send at least one item"));
     }
     for place in &items {
-        item(place, &mut all, replaced)?;
+        match OF_OPENAI.iter().find(|kind| place.value["type"] == **kind) {
+            Some(kind) if ignored.iter().any(|known| known == kind) => {}
+            Some(kind) => ignored.push((*kind).to_owned()),
+            None => item(place, &mut all, replaced)?,
+        }
     }
     Ok(all)
 }

@@ -15,10 +15,12 @@ use unjinja_spec::FormatSpec;
 /// A request to responses.
 ///
 /// - Custom tools and the functions of namespaces are offered to the model as functions; [`called`](Self::called) says which they are.
-///   Tools that OpenAI runs (`web_search`, `file_search`, …) are not offered; [`ignored_tools`](Self::ignored_tools) has their types.
+///   Tools that OpenAI runs (`web_search`, `file_search`, …) are not offered, and items that say what they did are left out;
+///   [`ignored_tools`](Self::ignored_tools) has their types.
 /// - A sentence stands in the place of images and files; [`Request::replaced`] names their places.
 /// - `previous_response_id` and items of the type `item_reference` need a memory, which the proxy has. Here they are refused by name,
-///   and so are `conversation`, `prompt`, `background`, `truncation: "auto"` and `top_logprobs`.
+///   and so are `conversation`, `prompt`, `background` and `truncation: "auto"`.
+/// - `top_logprobs`, and `include` with `message.output_text.logprobs`, are in [`Sampling`], for the server that runs the model.
 /// - `metadata`, `user`, `prompt_cache_key` and other fields that concern OpenAI's service are ignored.
 ///
 /// ```
@@ -41,7 +43,7 @@ pub struct ResponsesRequest {
     pub request: Request,
     /// The tools that are no plain functions.
     pub called: CalledTools,
-    /// The types of tools that only OpenAI runs. The model is not told of them.
+    /// The types of tools that only OpenAI runs, and of items that they wrote. The model is not told of them.
     pub ignored_tools: Vec<String>,
     /// Fields of the request that the response repeats.
     pub repeated: Map<String, Value>,
@@ -90,7 +92,7 @@ const READ: [&str; 21] = [
 ];
 
 /// Fields that a response repeats, with what it says if the request has none.
-const REPEATED: [(&str, &str); 15] = [
+const REPEATED: [(&str, &str); 16] = [
     ("background", "false"),
     ("instructions", "null"),
     ("max_output_tokens", "null"),
@@ -104,6 +106,7 @@ const REPEATED: [(&str, &str); 15] = [
     ("text", "{\"format\": {\"type\": \"text\"}}"),
     ("tool_choice", "\"auto\""),
     ("tools", "[]"),
+    ("top_logprobs", "0"),
     ("top_p", "null"),
     ("truncation", "\"disabled\""),
 ];
@@ -127,13 +130,17 @@ impl ResponsesRequest {
         let fields = root.object()?;
         refuse(&root)?;
         let mut replaced = Vec::new();
-        let messages = conversation(&root, &mut replaced)?;
-        let offered = offered(&root)?;
+        let mut offered = offered(&root)?;
+        let messages = conversation(&root, &mut replaced, &mut offered.ignored)?;
         let reasoning = root.get("reasoning");
         let of_reasoning = |key: &str| reasoning.as_ref().map_or(Ok(None), |place| place.get_text(key));
         let settings = fields.iter().filter(|(key, value)| {
             !READ.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()) && !value.is_null()
         });
+        let wanted = root.get_list("include")?;
+        let includes = |what: &str| wanted.iter().any(|place| place.value == what);
+        let top = crate::openai::top_logprobs(&root)?.unwrap_or(0);
+        let logprobs = (top > 0 || includes("message.output_text.logprobs")).then_some(top);
         let request = Request {
             model: root.get_text("model")?.unwrap_or_default().to_owned(),
             messages,
@@ -148,6 +155,7 @@ impl ResponsesRequest {
             template_variables: template_variables(&root)?,
             sampling: Sampling {
                 max_tokens: root.get_count("max_output_tokens", 1)?,
+                logprobs,
                 stop: crate::openai::stop(&root)?,
                 settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
                 ..Sampling::default()
@@ -156,7 +164,6 @@ impl ResponsesRequest {
             stream: root.get_bool("stream")?.unwrap_or(false),
             replaced,
         };
-        let wanted = root.get_list("include")?;
         let repeated = REPEATED.into_iter().map(|(key, absent)| {
             let given = fields.get(key).filter(|value| !value.is_null()).cloned();
             (key.to_owned(), given.unwrap_or_else(|| serde_json::from_str(absent).unwrap_or_default()))
@@ -167,7 +174,7 @@ impl ResponsesRequest {
             ignored_tools: offered.ignored,
             repeated: repeated.collect(),
             reasoning_as_summary: of_reasoning("summary")?.or(of_reasoning("generate_summary")?).is_some(),
-            carries_reasoning: wanted.iter().any(|place| place.value == "reasoning.encrypted_content"),
+            carries_reasoning: includes("reasoning.encrypted_content"),
         })
     }
 
@@ -203,13 +210,7 @@ fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
     if let Some(place) = root.get("truncation").filter(|place| place.value != "disabled") {
         return Err(place.unsupported("a conversation that the server shortens is", "leave it out"));
     }
-    if let Some(place) = root.get("top_logprobs").filter(|place| place.value != &json!(0)) {
-        return Err(place.unsupported("this is", "leave it out"));
-    }
-    match root.get_list("include")?.into_iter().find(|place| place.value == "message.output_text.logprobs") {
-        Some(place) => Err(place.unsupported("this is", "leave it out")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn tool_choice(root: &RequestValue<'_>) -> Result<ToolChoice, ApiError> {

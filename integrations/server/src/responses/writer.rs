@@ -8,6 +8,7 @@ use unjinja_runtime::{Event, Message};
 use super::custom::{CalledTools, ToolKind, input_of};
 use super::input::OPEN_REASONING;
 use super::request::ResponsesRequest;
+use super::token_queue::TokenQueue;
 use crate::calls::{CallPiece, CallWriter};
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
@@ -73,6 +74,8 @@ pub struct ResponseWriter {
     /// The items; null while an item is open.
     output: Vec<Value>,
     text: Option<OpenText>,
+    /// The tokens whose probabilities no text has yet, if they are wanted.
+    tokens: Option<TokenQueue>,
     calls: CallWriter,
     /// The calls that are open, by their index.
     open: BTreeMap<usize, OpenCall>,
@@ -87,6 +90,8 @@ struct OpenText {
     at: usize,
     id: String,
     text: String,
+    /// The probabilities of its tokens.
+    logprobs: Vec<Value>,
 }
 
 /// What a text is.
@@ -134,6 +139,7 @@ impl ResponseWriter {
             sequence: 0,
             output: Vec::new(),
             text: None,
+            tokens: None,
             calls: CallWriter::new(call_ids),
             open: BTreeMap::new(),
             told: Message::default(),
@@ -144,6 +150,20 @@ impl ResponseWriter {
     pub fn diagnostics(mut self, on: bool) -> Self {
         self.write_diagnostics = on;
         self
+    }
+
+    /// Whether the probabilities of the tokens of answers are written; [`logprobs`](Self::logprobs) says what they are.
+    pub fn include_logprobs(mut self, on: bool) -> Self {
+        self.tokens = on.then(TokenQueue::default);
+        self
+    }
+
+    /// The probabilities of the tokens that come next, also of those of reasoning, calls and markup: an object for each, in OpenAI's form. The
+    /// text of an answer gets those of its own tokens.
+    pub fn logprobs(&mut self, tokens: Vec<Value>) {
+        if let Some(known) = &mut self.tokens {
+            known.push(tokens);
+        }
     }
 
     /// Says that the response is kept, and may be named by later requests.
@@ -175,6 +195,9 @@ impl ResponseWriter {
             Event::Content(text) => self.add_text(TextForm::Answer, text, &mut events),
             Event::Unparsed(_) | Event::Diagnostic(_) => self.told.apply(event),
             _ => {
+                if let Some(tokens) = &mut self.tokens {
+                    tokens.call();
+                }
                 for piece in self.calls.event(event) {
                     self.call(piece, &mut events);
                 }
@@ -289,22 +312,25 @@ impl ResponseWriter {
             self.close_text("completed", events);
             self.open_text(form, events);
         }
+        // Reasoning takes its tokens out of the queue too.
+        let logprobs = self.tokens.as_mut().map(|tokens| tokens.take(text)).unwrap_or_default();
         let Some(open) = &mut self.text else { return };
         open.text.push_str(text);
         let mut data = open.place();
         data["delta"] = text.into();
         if form == TextForm::Answer {
-            data["logprobs"] = json!([]);
+            data["logprobs"] = json!(logprobs);
+            open.logprobs.extend(logprobs);
         }
         self.push(form.events().delta, data, events);
     }
 
     fn open_text(&mut self, form: TextForm, events: &mut Vec<ResponseEvent>) {
         let id = unique_id(if form == TextForm::Answer { "msg_" } else { "rs_" });
-        let mut open = OpenText { form, at: 0, id, text: String::new() };
+        let mut open = OpenText { form, at: 0, id, text: String::new(), logprobs: Vec::new() };
         open.at = self.add_item(open.item("in_progress", false, false), events);
         let mut data = open.place();
-        data["part"] = form.part("");
+        data["part"] = form.part("", &[]);
         self.push(form.events().added, data, events);
         self.text = Some(open);
     }
@@ -319,10 +345,10 @@ impl ResponseWriter {
         };
         let mut done = with("text", open.text.as_str().into());
         if open.form == TextForm::Answer {
-            done["logprobs"] = json!([]);
+            done["logprobs"] = json!(open.logprobs);
         }
         self.push(names.text_done, done, events);
-        self.push(names.done, with("part", open.form.part(&open.text)), events);
+        self.push(names.done, with("part", open.form.part(&open.text, &open.logprobs)), events);
         self.end_item(open.at, open.item(status, true, self.carries_reasoning), events);
     }
 
@@ -397,9 +423,9 @@ impl TextForm {
     }
 
     /// The part of an item that holds the text.
-    fn part(self, text: &str) -> Value {
+    fn part(self, text: &str, logprobs: &[Value]) -> Value {
         match self {
-            Self::Answer => json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []}),
+            Self::Answer => json!({"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}),
             Self::Reasoning => json!({"type": "reasoning_text", "text": text}),
             Self::Summary => json!({"type": "summary_text", "text": text}),
         }
@@ -415,7 +441,7 @@ impl OpenText {
 
     /// The item, with its text or before it. `carried` says that reasoning comes back from the client.
     fn item(&self, status: &str, has_text: bool, carried: bool) -> Value {
-        let parts: Vec<Value> = has_text.then(|| self.form.part(&self.text)).into_iter().collect();
+        let parts: Vec<Value> = has_text.then(|| self.form.part(&self.text, &self.logprobs)).into_iter().collect();
         let mut item = match self.form {
             TextForm::Answer => json!({"type": "message", "role": "assistant", "content": parts}),
             TextForm::Reasoning => json!({"type": "reasoning", "summary": [], "content": parts}),

@@ -136,6 +136,44 @@ async fn probabilities_of_tokens_are_passed_on() -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_answers_of_responses_have_the_probabilities_of_their_own_tokens() -> Result<(), Failure> {
+    const RESPONSES: &str = "/v1/responses";
+    let proxy = proxy(UpstreamApi::OpenAi).await?;
+    let tool = json!({"type": "function", "name": "get_weather", "parameters": {"type": "object"}});
+    for asked in [json!({"include": ["message.output_text.logprobs"]}), json!({"top_logprobs": 1})] {
+        let mut body = json!({"model": "qwen3", "seed": 0, "input": "Rain?", "tools": [tool]});
+        body.as_object_mut().ok_or("no object")?.extend(asked.as_object().cloned().unwrap_or_default());
+        let top = usize::from(asked["top_logprobs"] == 1);
+        let (status, whole) = proxy.json(RESPONSES, &body).await?;
+        assert_eq!((status, &whole["top_logprobs"]), (200, &json!(top)), "{whole}");
+        let part = &whole["output"][1]["content"][0];
+        let text = text_of(&json!({"content": part["logprobs"]}));
+        // A token may have markup besides.
+        assert!(text.contains("Let me look.") && !text.contains("Hm") && !text.contains("arguments"), "{part}");
+        assert!(part["logprobs"].as_array().into_iter().flatten().all(|token| token["logprob"] == -0.5
+            && token["top_logprobs"].as_array().is_some_and(|likely| likely.len() == top)));
+        body["stream"] = json!(true);
+        let streamed = proxy.post(RESPONSES, &body).await?.text().await?;
+        let (mut deltas, mut done) = (Vec::new(), Value::Null);
+        for event in events(&streamed) {
+            let event: Value = serde_json::from_str(event)?;
+            match event["type"].as_str() {
+                Some("response.output_text.delta") => {
+                    deltas.extend(event["logprobs"].as_array().cloned().unwrap_or_default())
+                }
+                Some("response.output_text.done") => done = event["logprobs"].clone(),
+                _ => {}
+            }
+        }
+        assert_eq!((&json!(deltas), &done), (&part["logprobs"], &part["logprobs"]), "{streamed}");
+    }
+    let wrong = json!({"model": "qwen3", "input": "Rain?", "top_logprobs": 21});
+    let (status, body) = proxy.json(RESPONSES, &wrong).await?;
+    assert_eq!((status, &body["error"]["param"]), (400, &json!("top_logprobs")), "{body}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_gives_no_probabilities_is_told_of() -> Result<(), Failure> {
     let proxy = proxy(UpstreamApi::OpenAi).await?;
     for stream in [false, true] {

@@ -34,6 +34,8 @@ pub struct Replay {
     pub hides_bos: bool,
     /// It serves this one model, with a context of so many tokens, and checks both as vLLM does. A word is a token.
     pub strict: Option<(&'static str, u64)>,
+    /// The models that it lists now, in place of those that it began with; with null, it fails to.
+    pub listed: Mutex<Option<Value>>,
     /// What it tells under `/props`, as llama.cpp does.
     pub props: Option<Value>,
     /// It has no `/tokenize`.
@@ -52,6 +54,8 @@ pub struct Replay {
     pub closed: AtomicUsize,
     /// Answers that were begun.
     pub begun: AtomicUsize,
+    /// Questions of how an empty text begins.
+    pub tokenized: AtomicUsize,
 }
 
 impl Replay {
@@ -92,6 +96,10 @@ fn count(ask: &Value) -> u64 {
 }
 
 async fn models(State(replay): State<Arc<Replay>>) -> Response<Body> {
+    if let Some(listed) = replay.listed.lock().ok().and_then(|listed| listed.clone()) {
+        let status = if listed.is_null() { 500 } else { 200 };
+        return response(status, "application/json", json!({"object": "list", "data": listed}).to_string().into());
+    }
     let Some((name, context)) = replay.strict else { return response(404, "text/plain", "Not Found".into()) };
     let list =
         json!({"object": "list", "data": [{"id": name, "root": format!("/models/{name}"), "max_model_len": context}]});
@@ -138,6 +146,9 @@ async fn tokenize(State(replay): State<Arc<Replay>>, body: Bytes) -> Response<Bo
         let count = if replay.counts_zero { 0 } else { count(&ask) };
         let told = json!({"count": count, "max_model_len": replay.strict.map(|(_, context)| context)});
         return response(200, "application/json", told.to_string().into());
+    }
+    if ask["content"] == "" {
+        replay.tokenized.fetch_add(1, Ordering::Relaxed);
     }
     let (status, told) = match (replay.hides_bos, replay.adds_no_bos) {
         (true, _) => (404, json!({"error": {"message": "no such endpoint"}})),

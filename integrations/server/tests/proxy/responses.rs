@@ -61,6 +61,25 @@ async fn a_client_that_wants_a_summary_gets_the_reasoning_and_sends_it_back() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_goes_on_in_which_openai_ran_tools() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let search = json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}});
+    let input = json!([said("user", "Rain?"), search, search, said("assistant", "No."), said("user", "Sun?")]);
+    let tools = json!([{"type": "web_search"}]);
+    let answer = proxy.post(RESPONSES, &request(json!({"input": input, "tools": tools}))).await?;
+    let ignored = answer.headers().get("x-unjinja-ignored-tools").cloned();
+    assert_eq!((answer.status().as_u16(), ignored), (200, Some("web_search, web_search_call".parse()?)));
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(prompt.contains("No.<|im_end|>") && !prompt.contains("ws_1"), "{prompt}");
+    // What a client ran itself is not left out.
+    let shell = json!({"input": [said("user", "Rain?"), {"type": "local_shell_call", "call_id": "c"}]});
+    let (status, body) = proxy.json(RESPONSES, &request(shell)).await?;
+    assert_eq!((status, &body["error"]["param"]), (400, &json!("input[1].type")), "{body}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_custom_tool_gets_its_text() -> Result<(), Failure> {
     let call =
         "<tool_call>\n{\"name\": \"patch\", \"arguments\": {\"input\": \"*** Begin\\n+é\"}}\n</tool_call><|im_end|>";

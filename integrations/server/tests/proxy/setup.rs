@@ -18,6 +18,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// A proxy that is running, and what it logged.
 pub struct Running {
     pub url: String,
+    /// The address of the upstream.
+    pub upstream: String,
     pub replay: Arc<Replay>,
     pub log: Arc<Mutex<Vec<String>>>,
     pub client: Client,
@@ -47,10 +49,10 @@ impl Running {
         api: UpstreamApi,
         change: impl FnOnce(&mut Config),
     ) -> Result<Self, Failure> {
-        let (url, replay) = replay.start().await?;
+        let (upstream, replay) = replay.start().await?;
         let log = Arc::new(Mutex::new(Vec::new()));
         let lines = log.clone();
-        let mut config = Config::new(UpstreamConfig::new(&url, api)?);
+        let mut config = Config::new(UpstreamConfig::new(&upstream, api)?);
         config.log = Log::to(move |line| lines.lock().unwrap().push(line.to_string()));
         config.diagnostics = true;
         // What the replay is to do wrong.
@@ -64,7 +66,7 @@ impl Running {
             let _ = stopped.await;
         }));
         let client = client_builder(&url.parse()?).build()?;
-        Ok(Self { url, replay, log, client, stop: Some(stop), served })
+        Ok(Self { url, upstream, replay, log, client, stop: Some(stop), served })
     }
 
     /// A proxy for one format, with one output to replay.

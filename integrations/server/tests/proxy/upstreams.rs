@@ -1,10 +1,10 @@
 //! Several upstreams: which one a request gets, and what happens when one goes away and comes back.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use unjinja_server::http::{Config, UpstreamApi, UpstreamConfig};
 
@@ -86,7 +86,10 @@ async fn an_upstream_that_is_lost_costs_no_request_and_comes_back() -> Result<()
     assert_eq!(spread(&proxy, &nobody, 6).await?, (6, 0));
     until(&proxy, &address, 0).await?;
     let log = proxy.log.lock().map_err(|_| "poisoned")?.join("\n");
-    assert!(log.contains(&format!("{address} cannot be reached; requests go to the other upstreams")), "{log}");
+    assert!(
+        log.contains(&format!("{address} cannot be reached; requests fail unless another upstream has their model")),
+        "{log}"
+    );
     // With one of them, requests can be answered.
     let (status, ready) = proxy.get("/ready").await?;
     assert_eq!((status, ready.matches("\"reachable\":false").count()), (200, 1), "{ready}");
@@ -126,6 +129,100 @@ async fn a_request_goes_to_an_upstream_that_has_its_model() -> Result<(), Failur
     let counted = json!({"model": "hermes", "prompt": "a b c"});
     let (status, body) = proxy.json("/tokenize", &counted).await?;
     assert_eq!((status, &body["count"]), (200, &json!(3)), "{body}");
+    Ok(())
+}
+
+/// The upstream lists these models from now on.
+fn lists(replay: &Replay, models: Value) -> Result<(), Failure> {
+    *replay.listed.lock().map_err(|_| "poisoned")? = Some(models);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_is_started_anew_with_another_model_is_not_asked_until_it_is_back() -> Result<(), Failure> {
+    for api in [UpstreamApi::OpenAi, UpstreamApi::LlamaCpp] {
+        let replay = Replay {
+            listed: Mutex::new(Some(json!([{"id": "a.gguf", "aliases": ["org/a"]}]))),
+            ..replay(Duration::ZERO)
+        };
+        let model = loaded("qwen3")?.upstream_name_is("org/a");
+        let proxy =
+            Running::start(replay, vec![model], api, |config| config.timeouts.check = Duration::from_millis(30))
+                .await?;
+        let address = proxy.upstream.clone();
+        let ask = async || proxy.json(CHAT, &chat(json!({}))).await;
+        assert_eq!((proxy.get("/ready").await?.0, ask().await?.0), (200, 200));
+
+        lists(&proxy.replay, json!([{"id": "b.gguf"}, {"id": "c"}]))?;
+        until(&proxy, &address, 0).await?;
+        let (status, ready) = proxy.get("/ready").await?;
+        assert!(status == 503 && ready.contains("it has another model"), "{status} {ready}");
+        // One that fails to list its models has not got others.
+        lists(&proxy.replay, Value::Null)?;
+        assert_eq!(proxy.get("/ready").await?.0, 503);
+        let begun = proxy.replay.begun.load(Relaxed);
+        let (status, body) = ask().await?;
+        assert!(status == 502 && body.to_string().contains("has another model now"), "{status} {body}");
+        assert_eq!(proxy.replay.begun.load(Relaxed), begun, "it was asked");
+
+        lists(&proxy.replay, json!([{"id": "c"}, {"id": "org/a"}]))?;
+        until(&proxy, &address, 1).await?;
+        assert_eq!((proxy.get("/ready").await?.0, ask().await?.0), (200, 200));
+        let log = proxy.log.lock().map_err(|_| "poisoned")?.join("\n");
+        assert_eq!(log.matches(&format!("{address} has other models now (b.gguf, c)")).count(), 1, "{log}");
+        assert!(log.contains(&format!("{address} can be reached again")), "{log}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_lost_its_model_since_it_was_asked_costs_no_request() -> Result<(), Failure> {
+    let old = Mutex::new(Some(json!([{"id": "org/qwen3"}])));
+    let (url, other) =
+        Replay { strict: Some(("org/other", 10_000)), listed: old, ..replay(Duration::ZERO) }.start().await?;
+    let first = Replay { strict: Some(("org/qwen3", 10_000)), ..replay(Duration::ZERO) };
+    let proxy = two(first, &url).await?;
+    let (here, asked) = spread(&proxy, &other, 6).await?;
+    assert!(here == 6 && asked > 0, "{here} and {asked}");
+    // Where no other one has it, the client is told what the last one says.
+    let alone = Replay {
+        strict: Some(("org/other", 10_000)),
+        listed: Mutex::new(Some(json!([{"id": "m"}]))),
+        ..replay(Duration::ZERO)
+    };
+    let proxy = Running::start(alone, vec![loaded("qwen3")?], UpstreamApi::OpenAi, |_| {}).await?;
+    let (status, body) = proxy.json(CHAT, &chat(json!({}))).await?;
+    assert!(status == 404 && body.to_string().contains("does not exist"), "{status} {body}");
+    // Its list is not believed any more.
+    lists(&proxy.replay, json!([{"id": "org/other"}]))?;
+    assert_eq!(proxy.json(CHAT, &chat(json!({}))).await?.0, 200);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_no_upstream_ever_listed_is_compared_with_nothing() -> Result<(), Failure> {
+    // llama.cpp answers whatever the name is; and a model without a name may be any.
+    for model in [loaded("qwen3")?.upstream_name_is("mine"), loaded("qwen3")?] {
+        let replay = Replay { listed: Mutex::new(Some(json!([{"id": "a.gguf"}]))), ..replay(Duration::ZERO) };
+        let proxy = Running::start(replay, vec![model], UpstreamApi::LlamaCpp, |_| {}).await?;
+        for models in [json!([{"id": "a.gguf"}]), json!([{"id": "b.gguf"}]), json!([])] {
+            lists(&proxy.replay, models)?;
+            assert_eq!((proxy.get("/ready").await?.0, proxy.json(CHAT, &chat(json!({}))).await?.0), (200, 200));
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn llama_cpp_is_asked_again_for_bos_when_it_has_another_model() -> Result<(), Failure> {
+    let replay = Replay { listed: Mutex::new(Some(json!([{"id": "a"}]))), ..replay(Duration::ZERO) };
+    let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::LlamaCpp, |_| {}).await?;
+    let counts = || proxy.replay.tokenized.load(Relaxed);
+    for (model, expected) in [("a", 1), ("a", 1), ("b", 2)] {
+        lists(&proxy.replay, json!([{"id": model}]))?;
+        assert_eq!((proxy.get("/ready").await?.0, proxy.json(CHAT, &chat(json!({}))).await?.0), (200, 200));
+        assert_eq!(counts(), expected);
+    }
     Ok(())
 }
 

@@ -155,7 +155,9 @@ async fn the_stop_text_of_the_client_is_named() -> Result<(), Failure> {
             let (_, body) = proxy.json(CHAT, &chat(json!({"fault": server, "stop": stop}))).await?;
             assert_eq!(body["choices"][0]["finish_reason"], "stop", "{server} {stop}: {body}");
         }
-        // The text that ends a turn is not one of the stop texts of the client.
+        // The text that ends a turn is not one of the stop texts of the client, even if it names that too.
+        let told = ends(&proxy, json!({"fault": server, "stop_sequences": ["<|im_end|>"]})).await?;
+        assert_eq!(told, [(); 2].map(|()| (json!("tool_use"), Value::Null)), "{server}");
         let told = ends(&proxy, json!({"fault": server, "stop_sequences": ["END"]})).await?;
         assert_eq!(told, [(); 2].map(|()| (json!("tool_use"), Value::Null)), "{server}");
     }

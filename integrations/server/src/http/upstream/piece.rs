@@ -104,9 +104,15 @@ impl Trouble {
         Self { kind: REFUSED, error }
     }
 
-    /// Whether another upstream may answer: this one cannot be reached, has not loaded its model yet, or has too many requests.
+    /// Whether another upstream may answer: this one cannot be reached, has not loaded its model yet, has too many requests, or does not have
+    /// the model any more.
     pub(super) fn is_of_one(&self) -> bool {
-        self.kind == UNREACHABLE || (self.kind == REFUSED && self.error.status() == 503)
+        self.kind == UNREACHABLE || self.is_missing() || (self.kind == REFUSED && self.error.status() == 503)
+    }
+
+    /// Whether the upstream does not have what it was asked for: the model, most likely.
+    pub(super) fn is_missing(&self) -> bool {
+        self.kind == REFUSED && self.error.status() == 404
     }
 
     /// With the type and the code that the upstream gave its error.

@@ -1,7 +1,7 @@
 //! How many tokens an answer may have, and under which name the upstream knows a model.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -25,21 +25,25 @@ impl Upstream {
         if is_new {
             return known;
         }
+        self.list().await.unwrap_or(known)
+    }
+
+    /// Asks the upstream for its models, and remembers them. What else is known of another model is forgotten.
+    pub(super) async fn list(&self) -> Option<Arc<[UpstreamModel]>> {
         let ask = async {
             let request = with_key(self.client.get(self.url("/v1/models")), self.config.key.as_ref());
-            let answer = request.send().await.ok()?;
+            // One that fails at the moment has not lost its models.
+            let answer = request.send().await.ok().filter(|answer| !answer.status().is_server_error())?;
             let list: Option<Value> = serde_json::from_slice(&beginning(answer, ERROR).await).ok();
             // A server without such a list is not asked for it with every request.
             Some(list.map(|list| models(&list)).unwrap_or_default())
         };
-        match timeout(self.timeouts.connect, ask).await {
-            Ok(Some(models)) => {
-                let models: Arc<[UpstreamModel]> = models.into();
-                self.listed.set(models.clone());
-                models
-            }
-            _ => known,
+        let models: Arc<[UpstreamModel]> = timeout(self.timeouts.connect, ask).await.ok()??.into();
+        if self.listed.set(models.clone()) != models {
+            *self.adds_bos.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.counts_nothing.store(false, Ordering::Relaxed);
         }
+        Some(models)
     }
 
     /// The upstream's model for this name. With `any_name`, that is its only one, whatever the name.
@@ -48,7 +52,7 @@ impl Upstream {
             [one] if any_name => Some(one),
             _ => None,
         };
-        models.iter().find(|model| model.name == name).or(only)
+        models.iter().find(|model| model.name == name || model.aliases.iter().any(|alias| alias == name)).or(only)
     }
 
     /// The name by which the upstream knows the model of a request.
