@@ -311,7 +311,39 @@ fn a_recipient_without_its_namespace_is_an_offered_tool() -> Result<(), Failure>
         })?;
     }
     let other = "<|channel|>aside to=other<|text|>{\"city\": \"x\"}<|call|>";
-    reads(&parsers, other, |case| case.content(other).diagnostic(DiagnosticKind::AbandonedCall))
+    reads(&parsers, other, |case| case.content(other).diagnostic(DiagnosticKind::UnknownTool))
+}
+
+#[test]
+fn a_message_with_another_channel_or_sender_is_no_text() -> Result<(), Failure> {
+    let parsers = namespaces::parsers()?;
+    let arguments = "{\"city\": \"x\"}<|call|>";
+    for header in [
+        // The channel is not known, blanks come twice, or the recipient comes first.
+        "<|channel|>side to=functions.find<|text|>",
+        "<|channel|>side  to=find <|type|>code<|text|>",
+        "<|channel|>aside  to=functions.find<|text|>",
+        " to=find<|channel|>aside<|text|>",
+        "to=find<|channel|>side code<|text|>",
+        "to=find<|text|>",
+    ] {
+        reads(&parsers, &format!("{header}{arguments}"), |case| case.call("find", json!({"city": "x"})))?;
+    }
+    // Nobody can receive these, however long they are.
+    let long = "print(1)\n".repeat(80);
+    for header in
+        [" to=other<|channel|>side code<|text|>", "<|channel|>side to=other<|text|>", "<|begin|>find to=me<|text|>"]
+    {
+        let message = format!("{header}{long}<|call|>");
+        reads(&parsers, &message, |case| case.content(&message).diagnostic(DiagnosticKind::UnknownTool))?;
+    }
+    // Without a recipient, the header alone is broken markup.
+    for header in ["<|channel|>side<|text|>", "<|channel|>side code<|text|>", "<|channel|>side <|type|>code<|text|>"] {
+        let message = format!("{header}Hello.");
+        reads(&parsers, &message, |case| case.content(&message).diagnostic(DiagnosticKind::SpecialToken))?;
+    }
+    // Words are no header.
+    reads(&parsers, "to=find is a parameter.", |case| case.content("to=find is a parameter."))
 }
 
 #[test]

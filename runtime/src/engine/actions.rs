@@ -297,6 +297,8 @@ impl Io<'_> {
         let bytes = self.input.bytes;
         let expected = std::mem::take(&mut speculation.expected);
         let (kind, marker, from) = match speculation.take() {
+            // A header that is complete, and that no template writes.
+            Some(held) if stray == DiagnosticKind::SpecialToken => (stray, &bytes[held.text..cursor.pos], held.text),
             Some(held) if held.opener(bytes).is_empty() => {
                 (DiagnosticKind::UnexpectedText, bytes[held.text..cursor.pos].trim_ascii(), held.text)
             }
