@@ -206,7 +206,8 @@ impl Diagnostic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
-    /// The call names a tool that was not offered. The detail is the name.
+    /// The call names a tool that was not offered. The detail is the name. Without a call, the model wrote a message to a recipient
+    /// that is no tool.
     UnknownTool,
     /// The call's arguments are not valid in their format. They were delivered as the model wrote them.
     MalformedArguments,
