@@ -298,7 +298,7 @@ fn the_parts_of_a_header_come_in_any_order() -> Result<(), Failure> {
     // What ends the last message ends the turn, so another header after it is text after the end.
     let more = "<|final|><|begin|><|channel|>aside to=find<|text|>{}<|call|>";
     reads(&parsers, &format!("<|channel|>answer<|text|>Hi.{more}"), |case| {
-        case.content(&format!("Hi.{more}")).diagnostic(DiagnosticKind::AfterEnd)
+        case.content(format!("Hi.{more}")).diagnostic(DiagnosticKind::AfterEnd)
     })
 }
 
