@@ -37,6 +37,7 @@ specs! {
     named_elements = "tests/specs/named_elements.toml",
     named_lines = "tests/specs/named_lines.toml",
     namespaces = "tests/specs/namespaces.toml",
+    no_end = "tests/specs/no_end.toml",
     one_marker = "tests/specs/one_marker.toml",
     quoted_literals = "tests/specs/quoted_literals.toml",
     quoted_values = "tests/specs/quoted_values.toml",
@@ -352,6 +353,19 @@ fn text_after_a_call_in_reasoning_is_the_answer_where_that_comes_after_calls() -
     reads(&parsers, "<think>Hm.<call>find:{\"city\": \"x\"}</call>It rains.", |case| {
         case.reasoning("Hm.").call("find", json!({"city": "x"})).content("It rains.")
     })
+}
+
+#[test]
+fn a_turn_ends_where_a_text_does_if_the_template_leaves_its_end_out() -> Result<(), Failure> {
+    let parsers = no_end::parsers()?;
+    for end in ["</s>[USER]", "<|endoftext|>", "[USER]"] {
+        let more = format!("{end}[CALLS][{{\"name\": \"find\", \"arguments\": {{}}}}]");
+        reads(&parsers, &format!("Hi.{more}"), |case| {
+            case.content(format!("Hi.{more}")).diagnostic(DiagnosticKind::AfterEnd)
+        })?;
+    }
+    // Alone it is no special token.
+    reads(&parsers, "The tag </s> strikes text out.", |case| case.content("The tag </s> strikes text out."))
 }
 
 #[test]
