@@ -364,7 +364,6 @@ fn a_turn_ends_where_a_text_does_if_the_template_leaves_its_end_out() -> Result<
             case.content(format!("Hi.{more}")).diagnostic(DiagnosticKind::AfterEnd)
         })?;
     }
-    // Alone it is no special token.
     reads(&parsers, "The tag </s> strikes text out.", |case| case.content("The tag </s> strikes text out."))
 }
 

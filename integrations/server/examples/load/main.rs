@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// What large requests may take together, in bytes, and what the proxy may take in all.
 const MEMORY: usize = 1 << 30;
-const WHOLE: u64 = 1536 << 10;
+const WHOLE: u64 = 768 << 10;
 
 /// The part of the time after which memory must not grow.
 const MIDDLE: f64 = 0.5;
