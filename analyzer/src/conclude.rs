@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use unjinja_runtime::abi_3::is_special_token;
 use unjinja_spec::{
     Content, ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, TemplateInfo, ToolFormat, Tools,
 };
@@ -108,8 +109,8 @@ fn other_reasoning(o: &Observed, spec: &FormatSpec) -> Vec<(String, String)> {
     removed.filter(|end| !is_known(end)).filter_map(pair).collect()
 }
 
-/// Whether a call's opening marker ends reasoning that was not closed. It does where calls have a closing marker too:
-/// only then can a call be told from prose about calls. It does not where reasoning or an answer begins with it, too.
+/// Whether a call's opening marker ends reasoning that was not closed. It does where calls have a closing marker too, or open with a
+/// special token: only then can a call be told from prose about calls. It does not where reasoning or an answer begins with it, too.
 fn ended_by_call(reasoning: &Reasoning, content: &Content, tools: &Tools) -> bool {
     let opener = [&tools.section_start, &tools.per_call_start].into_iter().find(|m| !m.trim().is_empty());
     if opener.is_some_and(|m| [&reasoning.start, &content.start].iter().any(|other| other.trim().starts_with(m.trim())))
@@ -117,5 +118,7 @@ fn ended_by_call(reasoning: &Reasoning, content: &Content, tools: &Tools) -> boo
         return false;
     }
     let closed = [&tools.section_end, &tools.per_call_end, &tools.function.close].iter().any(|m| !m.trim().is_empty());
-    reasoning.mode != ReasoningMode::None && tools.format != ToolFormat::None && closed
+    let is_token = opener.is_some_and(|marker| is_special_token(marker.trim().as_bytes()));
+    let is_token = is_token && !reasoning.end.trim().is_empty();
+    reasoning.mode != ReasoningMode::None && tools.format != ToolFormat::None && (closed || is_token)
 }

@@ -18,7 +18,7 @@ use unjinja_runtime::abi_3::{
 use unjinja_spec::MarkerKey;
 
 use crate::error::LowerProblem;
-use crate::plan::{HoleRole, Literal, Plan, PlanHole, Role};
+use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role};
 use graph::{Closure, Continuation, Edge, Graph};
 
 /// The states of a plan, and those with a special meaning.
@@ -261,6 +261,11 @@ impl Builder {
                     _ => {
                         let exits = self.exits(hole);
                         self.set_markers(index, exits.to_vec());
+                        if self.graph.holes[hole].openers == Openers::Tolerated {
+                            let steps = self.states[index].transitions.to_mut().iter_mut();
+                            let opens = steps.filter(|step| step.does(&Action::Speculate));
+                            opens.for_each(|step| step.origin = Origin::Recovery);
+                        }
                         if let (Hole::Text(_), Some(end)) = (&reads, &closure.end) {
                             self.states[index].end = Some([closure.eager.as_slice(), end].concat().into());
                         }

@@ -41,7 +41,8 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
         if is_open {
             until.push(Role::ContentWrapper);
         }
-        let openers = Openers::NotLeading;
+        // Where nothing closes a call, what follows does not tell a call from prose about one, and grammars cannot look further.
+        let openers = if is_open || is_closed(spec) { Openers::NotLeading } else { Openers::Tolerated };
         let hole = Expr::Hole(PlanHole::text(Channel::Reasoning, until, openers));
         let mut close = answer_opens(spec);
         if !is_open {
@@ -96,6 +97,7 @@ pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     if let Some(calls) = calls {
         parts.push(sequence(vec![calls, leftovers(spec), Expr::Action(Action::EndCalls)]));
     }
+    parts.extend(lenient::end_of_header(spec));
     parts.extend(stray::markers(spec));
     parts.extend(stray::repeated_closer(spec));
     parts.push(fence::code(spec));
@@ -113,6 +115,12 @@ fn answer_opens(spec: &Source<'_>) -> Vec<Expr> {
     }
     let opener = Literal { peek: true, ..tolerated(MarkerKey::ContentStart, text.core, Role::ReasoningEnd) };
     vec![Expr::Sequence(vec![Expr::Literal(opener), Expr::Action(Action::CloseReasoning)])]
+}
+
+/// Whether a marker closes calls.
+fn is_closed(spec: &Source<'_>) -> bool {
+    let closers = [MarkerKey::SectionEnd, MarkerKey::CallEnd, MarkerKey::FunctionClose];
+    closers.iter().any(|key| !spec.marker(*key).trim().is_empty())
 }
 
 /// Whether a call may open with a marker that counts only before a text.

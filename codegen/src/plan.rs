@@ -153,6 +153,8 @@ pub enum Openers {
     Any,
     /// All but those that count only before a text: a marker has opened this text.
     NotLeading,
+    /// The same, where no template writes a call and grammars must not.
+    Tolerated,
     /// Special tokens.
     Tokens,
 }
@@ -162,7 +164,7 @@ impl Openers {
     pub fn allow(self, literal: &Literal) -> bool {
         match self {
             Openers::Any => true,
-            Openers::NotLeading => literal.in_text != InText::Text,
+            Openers::NotLeading | Openers::Tolerated => literal.in_text != InText::Text,
             Openers::Tokens => is_special_token(literal.core.as_bytes()),
         }
     }

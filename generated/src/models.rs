@@ -640,11 +640,11 @@ pub(crate) static FORMATS: &[&str] = &[
     #[cfg(any(feature = "all", feature = "minimax_m2"))]
     "eba2c237f94fa58b3399af97ccb788b316ca653434996d347493ecfb36289611",
     #[cfg(any(feature = "all", feature = "mistral_medium_3_5"))]
-    "c87faf892c8def676ec6644b466079c4b01769dfa418d26a08ea0bc8055607d9",
+    "f70d4163bdc9d181f63b05bee0b8b9306e75c02831cddde14ee8a5c42645b5a5",
     #[cfg(any(feature = "all", feature = "mistral_small_3_2_24b_instruct_2506"))]
     "fb019bdbc1455ce41bde484017f1fa675fa88df2a11af5e2058bb54025bf5864",
     #[cfg(any(feature = "all", feature = "mistralai_ministral_3_14b_reasoning_2512"))]
-    "c35fe5eb5c98d0c579a0653345774294ee841e6e9609147cd4cd4b58e05b5733",
+    "89a593730d6c2c76ad1c63f2f3fe9aeb25d6c343ecae59573582bddf5422360a",
     #[cfg(any(feature = "all", feature = "mistralai_mistral_nemo_instruct_2407"))]
     "d0d53fd0a344e44850597f618b6cd566e531258c80b8585ee4889d06e68f2bac",
     #[cfg(any(feature = "all", feature = "moonshotai_kimi_k2"))]

@@ -9,6 +9,7 @@ use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marke
 use super::lenient::{own_and_others, recovered};
 use super::source::Source;
 use super::turn_end::ends_of_turn;
+use super::variants;
 use crate::plan::{Expr, Literal, Role};
 
 /// The brackets of CDATA.
@@ -84,7 +85,8 @@ pub(super) fn after_name(spec: &Source<'_>) -> Expr {
     } else if !arguments.type_prefix.trim().is_empty() {
         let text = value(spec, ArgumentKind::Text, types(spec, &["string"]));
         let other = value(spec, ArgumentKind::Other { python }, types(spec, &OTHER_TYPES));
-        Expr::Choice(vec![text, other])
+        let untyped = without_type(spec, &type_after_name(spec, "string"));
+        Expr::Choice([text, other].into_iter().chain(untyped.map(|end| value(spec, by_schema, end))).collect())
     } else if arguments.other_name_suffix.is_empty() {
         let own = value(spec, by_schema, inner(MarkerKey::ArgumentNameSuffix));
         let others = between_blanks(spec, by_schema).into_iter().chain(without_quote(spec));
@@ -95,7 +97,8 @@ pub(super) fn after_name(spec: &Source<'_>) -> Expr {
     } else {
         let text = value(spec, ArgumentKind::Text, inner(MarkerKey::ArgumentNameSuffix));
         let other = value(spec, ArgumentKind::Other { python }, inner(MarkerKey::OtherNameSuffix));
-        Expr::Choice(vec![text, other])
+        let untyped = without_type(spec, &arguments.name_suffix);
+        Expr::Choice([text, other].into_iter().chain(untyped.map(|end| value(spec, by_schema, end))).collect())
     }
 }
 
@@ -289,12 +292,33 @@ fn missing(marker: MarkerText<'_>) -> Expr {
 
 /// The texts with one of these types between an argument's name and its value.
 fn types(spec: &Source<'_>, names: &[&str]) -> Expr {
-    let arguments = &spec.tools.arguments;
     let text = |name: &&str| {
-        let text = [&arguments.type_prefix, *name, &arguments.type_suffix].concat();
+        let text = type_after_name(spec, name);
         Expr::Literal(literal(MarkerKey::ArgumentTypePrefix, MarkerText::new(&text), Role::Inner))
     };
     Expr::Choice(names.iter().map(text).collect())
+}
+
+/// The text between an argument's name and its value with this type.
+fn type_after_name(spec: &Source<'_>, name: &str) -> String {
+    let arguments = &spec.tools.arguments;
+    [&arguments.type_prefix, name, &arguments.type_suffix].concat()
+}
+
+/// The end of a tag that has the type after the name, without the type: the schema of the tool says which type it is. A type without
+/// quotes says no more, because a model that leaves them out writes no template's tags.
+fn without_type(spec: &Source<'_>, own: &str) -> Option<Expr> {
+    let after = MarkerText::new(own).after;
+    let end = |core: &String| {
+        Expr::Literal(Literal {
+            after: after.to_owned(),
+            ..tolerated(MarkerKey::ArgumentNameSuffix, core, Role::Inner)
+        })
+    };
+    let others = spec.marker(MarkerKey::OtherNameSuffix);
+    let ends = variants::without_attribute(own)?;
+    let [_, other] = variants::without_attribute(others).unwrap_or_default();
+    Some(Expr::Choice(ends.iter().chain(Some(&other).filter(|other| !other.is_empty())).map(end).collect()))
 }
 
 /// Whether an argument's name begins with the name itself: no marker announces it.

@@ -87,8 +87,10 @@ pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
     let other = |core: String| {
         let (before, after) = (whole.before.to_owned(), whole.after.to_owned());
         // A token alone opens a call only before the name of a tool.
-        let confirm = role == Role::CallOpen && is_special_token(core.as_bytes());
-        Literal { before, after, confirm, named_next: confirm, ..tolerated(key, &core, role) }
+        let opens = role == Role::CallOpen && is_special_token(core.as_bytes());
+        // The name of a function has no line break in it, but text that is no call may.
+        let confirm = opens || (key == MarkerKey::FunctionNameSuffix && core.ends_with('\n'));
+        Literal { before, after, confirm, named_next: opens, ..tolerated(key, &core, role) }
     };
     choices.extend(others.map(|core| Expr::Literal(other(core))));
     match (choices.len(), is_marker(&text)) {

@@ -4,10 +4,10 @@ use unjinja_runtime::Channel;
 use unjinja_runtime::abi_3::Action;
 use unjinja_spec::{MarkerKey, ToolFormat};
 
-use super::build::tolerated;
-use super::lenient::is_announced;
+use super::build::{sequence, tolerated};
 use super::source::Source;
-use crate::plan::{Expr, Openers, PlanHole, Role};
+use super::stray::is_announced;
+use crate::plan::{Expr, Literal, Openers, PlanHole, Role};
 
 /// The line that opens or closes a fence begins with it.
 const FENCE: &str = "```";
@@ -25,4 +25,15 @@ pub(super) fn code(spec: &Source<'_>) -> Expr {
     let hole = Expr::Hole(PlanHole::text(Channel::Content, until, Openers::Tokens));
     let close = Expr::Sequence(vec![fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]);
     Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close.optional()])
+}
+
+/// A JSON value where nothing else may come: a model may write it between code fences.
+pub(super) fn fenced(spec: &Source<'_>, value: Expr) -> Expr {
+    if spec.markers().any(|(_, text)| text.contains(FENCE)) {
+        return value;
+    }
+    let fence = |core: &str| tolerated(MarkerKey::CodeFence, core, Role::Inner);
+    let open = [format!("{FENCE}json"), FENCE.to_owned()].map(|core| Expr::Literal(fence(&core)));
+    let close = Literal { confirm: true, ..fence(FENCE) };
+    sequence(vec![Expr::Choice(open.into()).optional(), value, Expr::Literal(close).optional()])
 }

@@ -6,15 +6,11 @@ use std::borrow::Cow;
 use unjinja_runtime::abi_3::{Action, CallShape, Hole, InText, Origin, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
-use super::build::{marker, opening_brace, parts, sequence, tolerated};
+use super::build::{is_tag, marker, opening_brace, parts, sequence, tolerated};
+use super::fence::fenced;
 use super::source::Source;
-use super::stray::{OPENERS, end_of_call};
+use super::stray::{end_of_call, is_announced, superfluous_braces};
 use crate::plan::{Expr, Literal, Role};
-
-/// Whether a special token announces every call.
-pub(super) fn is_announced(spec: &Source<'_>) -> bool {
-    OPENERS.iter().any(|key| is_special_token(MarkerText::new(spec.marker(*key)).core.as_bytes()))
-}
 
 /// A marker. If it is one of these brackets and a special token announces the call, any of them is read.
 pub(super) fn or_other_bracket(spec: &Source<'_>, key: MarkerKey, brackets: &[&str]) -> Expr {
@@ -73,8 +69,8 @@ pub(super) fn is_recovery(expr: &Expr) -> bool {
 }
 
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes. `is_marked`: a marker comes before it.
-pub(super) fn object(shape: CallShape, is_marked: bool) -> Expr {
-    let hole = |shape| Expr::Hole(Hole::Object(Cow::Owned(shape)).into());
+pub(super) fn object(spec: &Source<'_>, shape: CallShape, is_marked: bool) -> Expr {
+    let hole = |shape| sequence(vec![Expr::Hole(Hole::Object(Cow::Owned(shape)).into()), superfluous_braces(spec)]);
     // A Python dict may be JSON anyway.
     if shape.python || !is_marked {
         return hole(shape);
@@ -82,7 +78,11 @@ pub(super) fn object(shape: CallShape, is_marked: bool) -> Expr {
     let quoted =
         |core| Expr::Literal(Literal { peek: true, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) });
     let dict = CallShape { python: true, ..shape.clone() };
-    Expr::Choice(vec![sequence(vec![Expr::Choice(BEGIN_DICT.map(quoted).into()), hole(dict)]), hole(shape)])
+    let own = Expr::Choice(vec![sequence(vec![Expr::Choice(BEGIN_DICT.map(quoted).into()), hole(dict)]), hole(shape)]);
+    // A brace too many before the object.
+    let brace =
+        Literal { followed_by: vec!["{".to_owned()], ..tolerated(MarkerKey::CallPunctuation, "{", Role::Inner) };
+    fenced(spec, sequence(vec![Expr::Literal(brace).optional(), own]))
 }
 
 /// How a Python dict begins, if it is not JSON.
@@ -151,11 +151,15 @@ pub(super) fn or_again(opener: Expr, call: Expr) -> Expr {
 /// Calls as JSON objects in a format that writes them otherwise.
 fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
     let symbol = |core, peek| Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) };
-    let object = || Expr::Hole(Hole::Object(Cow::Owned(usual_shape())).into());
+    let object = || {
+        let object = Expr::Hole(Hole::Object(Cow::Owned(CallShape::USUAL)).into());
+        sequence(vec![object, superfluous_braces(spec)])
+    };
     let next = vec![
         Expr::Action(Action::EndCall),
         Expr::Action(Action::Speculate),
         Expr::Literal(symbol(",", false)),
+        Expr::Literal(symbol("{", true)),
         object(),
     ];
     sequence(vec![
@@ -166,16 +170,6 @@ fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
         Expr::Literal(symbol("]", false)).optional(),
         end_of_call(spec, call_end),
     ])
-}
-
-/// The call object that most models write.
-fn usual_shape() -> CallShape {
-    CallShape {
-        name_field: "name".into(),
-        args_field: "arguments".into(),
-        id_field: "id".into(),
-        ..CallShape::default()
-    }
 }
 
 /// The end of a call expression whose bracket is missing: what closes the call or all calls, after a special token.
@@ -202,6 +196,42 @@ pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
     Expr::Choice(cores.into_iter().map(end).collect())
 }
 
+/// The opener of the next call where the closers of a call are missing.
+pub(super) fn next_call(spec: &Source<'_>) -> Option<Expr> {
+    let core = |key: &MarkerKey| MarkerText::new(spec.marker(*key)).core;
+    let closer = [MarkerKey::CallEnd, MarkerKey::FunctionClose].iter().map(core).find(|core| !core.is_empty())?;
+    let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
+    let (key, opener) = openers.iter().map(|key| (*key, core(key))).find(|(_, core)| !core.is_empty())?;
+    let opener = Expr::Literal(Literal { peek: true, ..tolerated(key, opener, Role::Inner) });
+    let missing = Expr::Action(Action::MissingMarker(closer.to_owned().into()));
+    is_tag(&opener).then(|| sequence(vec![opener, missing, Expr::Action(Action::EndCall)]))
+}
+
+/// Whether the special token after a name tells a call that lacks its own opener, after the special token that opens all calls.
+pub(super) fn is_told_by_suffix(spec: &Source<'_>) -> bool {
+    let tools = &spec.tools;
+    let suffixes = [&tools.function.name_suffix, &tools.arguments.start];
+    let first = suffixes.into_iter().map(|text| MarkerText::new(text).core).find(|core| !core.is_empty());
+    let markers = [MarkerText::new(&tools.section_start).core, MarkerText::new(&tools.per_call_start).core];
+    let all = markers.into_iter().chain(Some(first.unwrap_or_default()));
+    tools.format == ToolFormat::TagWithJson && all.into_iter().all(|core| is_special_token(core.as_bytes()))
+}
+
+/// What models write between two call expressions where the template writes something else.
+pub(super) fn other_separators(spec: &Source<'_>) -> Option<Expr> {
+    let own = spec.marker(MarkerKey::CallSeparator).trim();
+    let is_marked =
+        [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix].iter().any(|key| !spec.marker(*key).trim().is_empty());
+    let others = [",", ";", "\n"].into_iter().filter(|other| *other != own && (*other != "\n" || !own.is_empty()));
+    let other = |core| {
+        let is_line = core == "\n";
+        let sign = tolerated(MarkerKey::CallPunctuation, core, Role::Inner);
+        Expr::Literal(Literal { confirm: is_line, named_next: is_line, ..sign })
+    };
+    let is_expression = spec.tools.format == ToolFormat::CallExpression && !is_marked;
+    is_expression.then(|| Expr::Choice(others.map(other).collect()))
+}
+
 /// The beginnings of headers with a recipient outside of the namespace that the template writes, up to its name.
 pub(super) fn other_recipients(spec: &Source<'_>) -> Vec<Expr> {
     let header = &spec.content.header;
@@ -226,9 +256,11 @@ fn recipient<'s>(spec: &'s Source<'_>) -> Option<(&'s str, &'s str)> {
 }
 
 /// A message with a channel or a sender that no template writes, or whose recipient comes first. With a recipient, `call` reads on
-/// from its name up to what ends the header. Without one, the header is broken markup, and text follows.
-pub(super) fn other_message(spec: &Source<'_>, call: impl Fn(Expr) -> Expr) -> Expr {
-    let end = MarkerText::new(&spec.content.header.end).core;
+/// from its name up to what ends the header, or to the channel of the answer, which has no recipient. Without one, the header is broken
+/// markup, and text follows.
+pub(super) fn other_message(spec: &Source<'_>, call: impl Fn(Expr, Expr) -> Expr) -> Expr {
+    let header = &spec.content.header;
+    let end = MarkerText::new(&header.end).core;
     let Some((to, namespace)) = recipient(spec).filter(|_| !end.is_empty()) else { return Expr::empty() };
     let part = |core: &str| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::Inner));
     let word = |rest: Expr| sequence(vec![Expr::Hole(Hole::Id.into()), rest]);
@@ -247,39 +279,54 @@ pub(super) fn other_message(spec: &Source<'_>, call: impl Fn(Expr) -> Expr) -> E
     let tokens = channels.iter().map(|token| sequence(vec![part(token), word(rest(&Expr::empty(), None))]));
     let tokens =
         tokens.chain(types.iter().map(|token| sequence(vec![part(token), word(part(end))]))).chain([part(end)]);
-    let call = call(Expr::Choice(tokens.collect()));
+    let is_broken = Expr::Action(Action::OtherToken);
+    let answers = header.answers.iter().filter(|name| !header.calls.contains(name));
+    let answers: Vec<String> = answers.map(|name| [header.channel.as_str(), name].concat()).collect();
+    let answer = |core: &String| sequence(vec![part(core), rest(&is_broken, None)]);
+    let call = call(Expr::Choice(tokens.collect()), Expr::Choice(answers.iter().map(answer).collect()));
     let named = |role| sequence(vec![Expr::Literal(to(role)), part(namespace).optional(), call.clone()]);
-    let broken = rest(&Expr::Action(Action::OtherToken), Some(named(Role::Inner)));
+    let broken = rest(&is_broken, Some(named(Role::Inner)));
+    let to_somebody = |core: &String| {
+        let opener = Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::CallOpen));
+        sequence(vec![opener, Expr::Literal(to(Role::Inner)), word(rest(&is_broken, None))])
+    };
     let opener = |token: &&str| Expr::Literal(tolerated(MarkerKey::CallStart, token, Role::CallOpen));
     let message = sequence(vec![Expr::Choice(channels.iter().map(opener).collect()), word(broken)]);
     let at_start = Expr::Literal(Literal { in_text: InText::Text, ..to(Role::CallOpen) });
-    let first = Expr::Choice(vec![message, sequence(vec![at_start, call.clone()])]);
+    let to_call = sequence(vec![at_start, call.clone()]);
+    let first = Expr::Choice(answers.iter().map(to_somebody).chain([message, to_call]).collect());
     sequence(vec![Expr::Action(Action::Speculate), first])
+}
+
+/// The end of a header without the header, before an answer.
+pub(super) fn end_of_header(spec: &Source<'_>) -> Option<Expr> {
+    let end = tolerated(MarkerKey::ContentStart, MarkerText::new(&spec.content.header.end).core, Role::ContentWrapper);
+    let is_token = is_special_token(end.core.as_bytes());
+    is_token.then_some(Expr::Literal(Literal { in_text: InText::Text, ..end }))
 }
 
 /// The special tokens with which a header begins.
 fn begins_of_headers<'s>(spec: &'s Source<'_>) -> Vec<&'s str> {
     let header = &spec.content.header;
-    let mut tokens: Vec<&str> = Vec::new();
-    for token in
-        [&header.channel, &header.start].into_iter().filter_map(|text| MarkerText::new(text).tags().first().copied())
-    {
-        if is_special_token(token.as_bytes()) && !tokens.contains(&token) {
-            tokens.push(token);
-        }
-    }
+    let mut tokens = first_tags([&header.channel, &header.start]);
+    tokens.retain(|token| is_special_token(token.as_bytes()));
     tokens
 }
 
 /// The tokens that announce a word in a header.
 fn types_of_header<'s>(spec: &'s Source<'_>) -> Vec<&'s str> {
-    let mut tokens: Vec<&str> = Vec::new();
-    for token in spec.content.header.types.iter().filter_map(|text| MarkerText::new(text).tags().first().copied()) {
-        if !tokens.contains(&token) {
-            tokens.push(token);
+    first_tags(&spec.content.header.types)
+}
+
+/// The first tag of each of these texts, each once.
+fn first_tags<'s>(texts: impl IntoIterator<Item = &'s String>) -> Vec<&'s str> {
+    let mut tags: Vec<&str> = Vec::new();
+    for tag in texts.into_iter().filter_map(|text| MarkerText::new(text).tags().first().copied()) {
+        if !tags.contains(&tag) {
+            tags.push(tag);
         }
     }
-    tokens
+    tags
 }
 
 /// The rest of a header after the name of a function. A model may write a word there that no template writes, alone or after
@@ -294,7 +341,9 @@ pub(super) fn or_other_header(spec: &Source<'_>, own: Expr) -> Expr {
     let word = || Expr::Sequence(vec![Expr::Hole(Hole::Id.into()), part(end)]);
     let tokens = types_of_header(spec);
     let after_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
-    let after_blank = std::iter::once(own.clone()).chain(after_token()).chain([word()]);
+    // The arguments may follow without an end of the header.
+    let brace = || recovered(opening_brace());
+    let after_blank = std::iter::once(own.clone()).chain(after_token()).chain([word(), brace()]);
     let blank = Expr::Sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);
     // The token may follow the channel without a blank.
     let channels = header.calls.iter().filter(|_| !tokens.is_empty()).map(|name| {

@@ -33,7 +33,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         announced: is_named,
         args_as_text: tools.args_as_text,
     };
-    let object = lenient::object(shape, !bare);
+    let object = lenient::object(spec, shape, !bare);
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let end_call = || Expr::Action(Action::EndCall);
     let speculate = || Expr::Action(Action::Speculate);
@@ -66,8 +66,10 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     }
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
     let section = if is_tag(&start) { section.optional() } else { section };
-    // After one opener a model may write a list.
-    let more = sequence(vec![end_call(), speculate(), symbol(",", Role::Inner), object.clone()]).repeated();
+    // After one opener a model may write several objects, in a list, or one after the other if each has an opener of its own.
+    let again = is_tag(&start).then(|| lenient::recovered(opening_brace()));
+    let next = Expr::Choice([symbol(",", Role::Inner)].into_iter().chain(again).collect());
+    let more = sequence(vec![end_call(), speculate(), next, object.clone()]).repeated();
     let open = symbol("[", Role::Inner).optional();
     let body = sequence(vec![open, object, more, closing(), stray::end_of_call(spec, end)]);
     let body = match sequence(vec![start.clone()]) {

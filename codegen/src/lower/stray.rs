@@ -23,6 +23,11 @@ const CLOSERS: [MarkerKey; 6] = [
 pub(super) const OPENERS: [MarkerKey; 3] =
     [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
 
+/// Whether a special token announces every call.
+pub(super) fn is_announced(spec: &Source<'_>) -> bool {
+    OPENERS.iter().any(|key| is_special_token(MarkerText::new(spec.marker(*key)).core.as_bytes()))
+}
+
 /// Whether a call may open with this marker. One that has its id before its name may open with that of the id.
 pub(super) fn is_opener(spec: &Source<'_>, key: MarkerKey) -> bool {
     let id_first = spec.tools.call_id.position == CallIdPosition::PreFuncName;
@@ -32,7 +37,11 @@ pub(super) fn is_opener(spec: &Source<'_>, key: MarkerKey) -> bool {
 /// Markers of what is over already: a closer that is written twice, an outer closer that the template does not write, and the
 /// end of reasoning that a call has ended.
 pub(super) fn leftovers(spec: &Source<'_>) -> Expr {
-    let inner = |tag| Expr::Literal(Literal { role: Role::Inner, ..tag });
+    let inner = |tag: Literal| {
+        let closes = (tag.key == MarkerKey::ReasoningEnd).then_some(Expr::Action(Action::CloseReasoning));
+        let tag = Expr::Literal(Literal { role: Role::Inner, ..tag });
+        sequence([tag].into_iter().chain(closes).collect())
+    };
     Expr::Choice(tags(spec, &CLOSERS).into_iter().map(inner).collect()).repeated()
 }
 
@@ -131,6 +140,18 @@ pub(super) fn end_of_call(spec: &Source<'_>, closer: Expr) -> Expr {
     let closed = sequence(vec![closer.clone(), end()]);
     let after_text = sequence(vec![end(), sequence(vec![text, closer.optional()]).optional()]);
     Expr::Choice(vec![closed, after_text])
+}
+
+/// Braces after an object that close nothing: models write one too many. Empty if a marker of the format closes with a brace.
+pub(super) fn superfluous_braces(spec: &Source<'_>) -> Expr {
+    let closes = |(key, text): (MarkerKey, &str)| {
+        !is_opener(spec, key) && text.trim_start_matches([' ', '\n', ']', ')']).starts_with('}')
+    };
+    if spec.markers().any(closes) {
+        return Expr::empty();
+    }
+    let brace = tolerated(MarkerKey::CallPunctuation, "}", Role::Inner);
+    sequence(vec![Expr::Literal(brace), Expr::Action(Action::Unparsed)]).repeated()
 }
 
 /// The calls of a turn: the first one, more of them, and the marker after all of them.

@@ -7,7 +7,7 @@ use super::arguments::{after_name, argument, name_ends_at_line, unknown_closer};
 use super::build::{confirmed, hole, is_empty, is_tag, marker, opening_brace, sequence, tolerated};
 use super::lenient;
 use super::source::Source;
-use super::{stray, variants};
+use super::{fence, stray, variants};
 use crate::plan::{Expr, Role};
 
 /// Calls whose name is outside JSON.
@@ -85,15 +85,16 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             && (between_symbols || function.name_suffix.trim().is_empty())
             && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
         let rest = [
-            hole(arguments),
+            fence::fenced(spec, sequence(vec![hole(arguments), stray::superfluous_braces(spec)])),
             args_end.optional(),
             close.optional(),
             id_at(CallIdPosition::PostArgs).optional(),
             stray::end_of_call(spec, call_end.clone()),
         ];
         // A model may leave out what stands between the name and the arguments.
-        if !needs_brace && lenient::is_announced(spec) {
-            let brace = vec![Expr::Action(Action::StartOffered), lenient::recovered(opening_brace())];
+        if !needs_brace && stray::is_announced(spec) {
+            let start = if id.position == CallIdPosition::InName { named.clone() } else { Action::StartOffered };
+            let brace = vec![Expr::Action(start), lenient::recovered(opening_brace())];
             bare = Some(sequence([brace, rest.to_vec()].concat()));
         }
         body.push(args_start);
@@ -129,6 +130,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             closings.push(sequence(vec![call_end.clone(), end()]));
         }
         if !expression {
+            closings.extend(lenient::next_call(spec));
             // A closing tag other than these cannot begin an argument.
             let other = unknown_closer(spec);
             if !is_empty(&other) {
@@ -168,7 +170,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let suffix = if needs_more { confirmed(name_suffix.clone()) } else { name_suffix.clone() };
     // A prefix that only models write may be prose about the tag: only an offered name makes a call, if any was offered.
     let (own, others) = lenient::own_and_others(prefix);
-    let call = sequence(vec![own, named_call(named, suffix.clone())]);
+    let call = sequence(vec![own.clone(), named_call(named.clone(), suffix.clone())]);
     let call = if is_empty(&others) {
         call
     } else {
@@ -186,7 +188,12 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         (opened(section, section_is_optional, call.clone()), call)
     } else {
         let call = opened(start, start_is_optional, call);
-        let rest = stray::or_ended(spec, &section, call.clone());
+        let mut rest = stray::or_ended(spec, &section, call.clone());
+        if lenient::is_told_by_suffix(spec) {
+            // A model may leave out the marker of the first call.
+            let known = if id.position == CallIdPosition::InName { named } else { Action::StartKnown };
+            rest = Expr::Choice(vec![rest, sequence(vec![own, named_call(known, name_suffix.clone())])]);
+        }
         let opened = sequence(vec![section.clone(), rest]);
         let first =
             if section_is_optional && !is_empty(&section) { Expr::Choice(vec![opened, call.clone()]) } else { opened };
@@ -211,9 +218,20 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         }
     };
     let first = sequence(vec![speculate(), with_others(first)]);
-    let more = sequence(vec![speculate(), separator, with_others(call)]);
+    let next = with_others(call);
+    let mut more = vec![sequence(vec![speculate(), separator, next.clone()])];
+    more.extend(lenient::other_separators(spec).map(|other| sequence(vec![speculate(), other, next])));
+    let more = Expr::Choice(more);
     let calls = stray::all_calls(spec, first, more);
-    let other = lenient::other_message(spec, |rest| named_call(Action::StartRecipient, rest));
+    let other = lenient::other_message(spec, |rest, answer| match named_call(Action::StartRecipient, rest) {
+        Expr::Sequence(mut parts) => {
+            if let Some(Expr::Choice(choices)) = parts.last_mut() {
+                choices.push(answer);
+            }
+            Expr::Sequence(parts)
+        }
+        other => other,
+    });
     if is_empty(&other) { calls } else { Expr::Choice(vec![calls, other]) }
 }
 

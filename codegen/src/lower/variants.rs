@@ -87,11 +87,22 @@ fn attributes(prefix: &str, suffix: &str) -> Vec<String> {
     ATTRIBUTES.into_iter().filter(|other| *other != own).map(|other| [tag, other].concat()).collect()
 }
 
-/// The end of such a tag, with a quote or without.
+/// The end of such a tag, with a quote or without. The end of the line stands for a bracket that is missing.
 fn ends_of_tag(prefix: &str, suffix: &str) -> Vec<String> {
     let own = MarkerText::new(suffix).core;
-    let ends = ["\">", ">"].into_iter().filter(|end| tag_of_name(prefix, suffix).is_some() && *end != own);
-    ends.map(str::to_owned).collect()
+    let ends = ["\">", ">", "\"\n", "\n"].into_iter();
+    ends.filter(|end| tag_of_name(prefix, suffix).is_some() && *end != own).map(str::to_owned).collect()
+}
+
+/// The rest of a tag after a name in quotes, if an attribute comes next: without that attribute, and with its value without quotes.
+pub(super) fn without_attribute(suffix: &str) -> Option<[String; 2]> {
+    let core = MarkerText::new(suffix).core;
+    let quote = ['"', '\''].into_iter().find(|quote| core.starts_with(*quote))?;
+    let rest = &core[1..];
+    let (name, value) = rest.trim_start().split_once('=')?;
+    let is_attribute = rest.starts_with(' ') && !name.is_empty() && name.chars().all(char::is_alphanumeric);
+    let (value, end) = value.strip_prefix(quote)?.split_once(quote)?;
+    is_attribute.then(|| [format!("{quote}{end}"), format!("{quote} {name}={value}{end}")])
 }
 
 /// The ends of a tag that closes itself, after the name of a function: the call has no arguments.
@@ -110,8 +121,7 @@ fn doubled(spec: &Source<'_>, text: &str) -> Vec<String> {
 }
 
 /// A marker that is a special token and words may lack the words, or have them twice, if no other marker has that token: then it opens
-/// the same. The
-/// white space after the words is what ends them in a header.
+/// the same. The white space after the words is what ends them in a header.
 fn without_words(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
     let Some(piece) = MarkerText::pieces(text).into_iter().next() else { return Vec::new() };
     let Some(token) = piece.tags().first().copied().filter(|tag| is_special_token(tag.as_bytes())) else {

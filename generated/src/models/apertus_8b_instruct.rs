@@ -56,17 +56,26 @@ const AFTER_TURN_END_6: StateId = StateId(8);
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(9);
 
-/// A call, as one object.
-const CALL: StateId = StateId(10);
-
-/// A call, as one object.
-const CALL_2: StateId = StateId(11);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(12);
+const AFTER_TOOLS_2: StateId = StateId(11);
+
+/// A call, as one object.
+const CALL: StateId = StateId(12);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(13);
+const AFTER_CALL: StateId = StateId(14);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(15);
+
+/// Only markers may come here.
+const AFTER_TOOLS_5: StateId = StateId(16);
 const MARKER_S_ASSISTANT_END_USER_START: Marker = Marker::new(
         "</s><|assistant_end|><|user_start|>",
     )
@@ -75,6 +84,7 @@ const MARKER_EOS_ASSISTANT_END_USER_START: Marker = Marker::new(
         "<eos><|assistant_end|><|user_start|>",
     )
     .peek();
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -99,6 +109,10 @@ const TO_AFTER_TURN_END_6: Transition = Transition::new(
         const { &[Action::Unparsed] },
         AFTER_TURN_END_6,
     )
+    .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
     .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
@@ -143,11 +157,6 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
-);
-const TO_AFTER_CALL: Transition = Transition::new(
-    "",
-    const { &[Action::EndCall] },
-    AFTER_CALL,
 );
 const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
     "tools.section_end",
@@ -228,7 +237,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
@@ -240,14 +249,23 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_S_ASSISTANT_END_USER_START,
         MARKER_EOS_ASSISTANT_END_USER_START,
         Marker::new("<|tools_prefix|>"),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
@@ -270,7 +288,7 @@ static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
@@ -282,9 +300,22 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
         MARKER_S_ASSISTANT_END_USER_START,
         MARKER_EOS_ASSISTANT_END_USER_START,
         Marker::new("<|tools_prefix|>").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
@@ -327,8 +358,40 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("<|tools_suffix|>"),
+                    text("<|tools_prefix|>"),
+                ]
+            }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<|tools_suffix|>"),
+        Marker::new("<|assistant_end|><|user_start|>"),
+        Marker::new("<|user_start|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|assistant_end|><|user_start|>"),
+        Marker::new("<eos><|assistant_end|><|user_start|>"),
+        Marker::new("<|tools_prefix|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -350,7 +413,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -566,6 +629,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -577,6 +643,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -627,6 +696,32 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END_6,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
+                    const {
+                        &[
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -658,7 +753,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -684,10 +779,62 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_5,
+                            ),
+                            TO_AFTER_TURN_END_6_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -700,7 +847,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS_3),
+                            Transition::new("tools", &[], AFTER_TOOLS_5),
                             TO_AFTER_TURN_END_6_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -715,9 +862,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -891,14 +1038,18 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_6)
                     }
                     Found::Marker(8) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(9 | 10) => Flow::Go(CALL),
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(11) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(12 | 13) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -934,7 +1085,24 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(9 | 10) => Flow::Go(CALL),
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(11) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(12 | 13) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -963,10 +1131,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -994,15 +1159,60 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
+                    Found::Marker(10..=16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1011,7 +1221,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_5),
                     Found::Marker(7) => Flow::Go(AFTER_TURN_END_6),
                     Found::Marker(8..=14) => {
                         io.end_calls();
@@ -1030,8 +1240,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1066,10 +1276,15 @@ impl Machine for Parser {
                 true
             }
             AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_CONTENT_3 => {
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

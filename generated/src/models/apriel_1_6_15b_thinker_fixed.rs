@@ -56,26 +56,35 @@ const AFTER_TOOLS: StateId = StateId(8);
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(9);
 
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_TOOLS_2: StateId = StateId(11);
+
 /// A call, as one object.
-const CALL: StateId = StateId(10);
+const CALL: StateId = StateId(12);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(11);
+const CALL_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(12);
+const AFTER_CALL: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(13);
+const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(14);
+const AFTER_CONTENT_3: StateId = StateId(16);
+
+/// Only markers may come here.
+const AFTER_TOOLS_5: StateId = StateId(17);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(15);
+const CONTENT_2: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START: StateId = StateId(16);
+const AFTER_TURN_ASSISTANT_START: StateId = StateId(19);
 const MARKER_BEGIN_FINAL_RESPONSE: Marker = Marker::new("[BEGIN FINAL RESPONSE]\n")
     .layout("\n", "");
 const MARKER_BEGIN_FINAL_RESPONSE_B: Marker = Marker::new("[BEGIN FINAL RESPONSE]")
@@ -88,6 +97,7 @@ const MARKER_BEGIN_FINAL_RESPONSE_D: Marker = Marker::new("[BEGIN FINAL RESPONSE
     .layout("\n", "")
     .followed_by(const { &[text("[BEGIN FINAL RESPONSE]"), text("<tool_calls>")] })
     .leading();
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_CONTENT: Transition = Transition::new(
@@ -121,6 +131,10 @@ const TO_CONTENT_C: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
@@ -134,7 +148,7 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -149,11 +163,6 @@ const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_AFTER_CALL: Transition = Transition::new(
-    "",
-    const { &[Action::EndCall] },
-    AFTER_CALL,
-);
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
@@ -161,13 +170,8 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
-);
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -186,6 +190,11 @@ const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
+);
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
 );
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
@@ -286,29 +295,51 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<tool_calls>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_calls>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<tool_calls>"),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
-/// The markers of this state: `[`, `<tool_calls>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_calls>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<tool_calls>").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
@@ -353,7 +384,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -361,6 +392,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text(","), text("]"), text("</tool_calls>"), text("<tool_calls>")]
+            }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_calls>"),
@@ -397,8 +433,31 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("</tool_calls>"),
+        Marker::new("[BEGIN FINAL RESPONSE]"),
+        Marker::new("<|end|>\n<|begin_user|>"),
+        Marker::new("<|begin_user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|end|>\n<|begin_user|>"),
+        Marker::new("<eos><|end|>\n<|begin_user|>"),
+        Marker::new("<tool_calls>").layout("\n", ""),
+    ]
+});
+
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -651,7 +710,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_SECTION_START,
+                                )
                                 .recovery(),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -680,6 +743,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -691,6 +757,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -709,6 +778,32 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
+                    const {
+                        &[
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -741,7 +836,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -768,38 +863,60 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools",
-                                const { &[Action::Speculate] },
+                                const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS_3),
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_5,
+                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCalls] }),
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
@@ -816,7 +933,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -830,9 +947,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_CONTENT_3", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -840,8 +957,39 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            TO_AFTER_SECTION_END_3_C,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new("tools", &[], AFTER_TOOLS_5),
                             TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_D)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_TOOLS_5", None)
+                .markers(
+                    &AFTER_TOOLS_5_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1070,7 +1218,11 @@ impl Machine for Parser {
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1099,14 +1251,18 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1118,7 +1274,24 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1130,8 +1303,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(5) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(7..=13) => {
@@ -1147,10 +1325,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1161,8 +1336,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(5) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(7..=13) => {
@@ -1178,15 +1358,93 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(11..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_SECTION_END_3 => {
+                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(7..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1195,8 +1453,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(9..=15) => {
                         io.end_calls();
                         io.after_end();
@@ -1214,37 +1476,17 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7..=13) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
+                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(7..=13) => {
                         io.end_calls();
                         io.after_end();
@@ -1327,6 +1569,7 @@ impl Machine for Parser {
             | CONTENT_2
             | AFTER_TURN_ASSISTANT_START => true,
             AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }
@@ -1334,7 +1577,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_CONTENT_3 => {
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

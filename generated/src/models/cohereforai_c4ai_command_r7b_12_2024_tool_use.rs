@@ -62,17 +62,26 @@ const AFTER_TURN_END_8: StateId = StateId(10);
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(11);
 
-/// A call, as one object.
-const CALL: StateId = StateId(12);
-
-/// A call, as one object.
-const CALL_2: StateId = StateId(13);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(14);
+const AFTER_TOOLS_2: StateId = StateId(13);
+
+/// A call, as one object.
+const CALL: StateId = StateId(14);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(15);
+const AFTER_CALL: StateId = StateId(16);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_TOOLS_5: StateId = StateId(18);
 const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN: Marker = Marker::new(
         "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
     )
@@ -95,6 +104,7 @@ const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
         &[],
@@ -139,6 +149,10 @@ const TO_AFTER_TURN_END_8: Transition = Transition::new(
         AFTER_TURN_END_8,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -152,7 +166,7 @@ const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_TURN_END_8_B: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_TURN_END_8,
     )
     .recovery();
@@ -205,7 +219,7 @@ const TO_AFTER_TURN_END_8_C: Transition = Transition::new(
 );
 const TO_AFTER_TURN_END_8_D: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_TURN_END_8,
     )
     .recovery();
@@ -234,11 +248,6 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
-);
-const TO_AFTER_CALL: Transition = Transition::new(
-    "",
-    const { &[Action::EndCall] },
-    AFTER_CALL,
 );
 const TO_AFTER_TURN_END_8_E: Transition = Transition::new(
     "tools.section_end",
@@ -339,7 +348,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
@@ -347,14 +356,23 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_OF_TURN_TOKEN|>").peek(),
         Marker::new("<|USER_TOKEN|>").peek(),
         Marker::new("<|START_ACTION|>"),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
@@ -379,7 +397,7 @@ static AFTER_TURN_END_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
@@ -387,9 +405,22 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|START_OF_TURN_TOKEN|>").peek(),
         Marker::new("<|USER_TOKEN|>").peek(),
         Marker::new("<|START_ACTION|>").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
@@ -436,8 +467,47 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
+        MARKER_END_OF_TURN_TOKEN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("<|END_ACTION|>"),
+                    text("<|START_THINKING|>"),
+                    text("<|START_RESPONSE|>"),
+                    text("<|END_RESPONSE|>"),
+                    text("<|START_ACTION|>"),
+                    text("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>"),
+                    text("<|END_OF_TURN_TOKEN|>"),
+                ]
+            }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("<|END_ACTION|>"),
+        Marker::new("<|END_THINKING|>"),
+        Marker::new("<|START_THINKING|>"),
+        Marker::new("<|START_RESPONSE|>"),
+        Marker::new("<|END_RESPONSE|>"),
+        Marker::new("<|END_OF_TURN_TOKEN|>"),
+        Marker::new("<|START_OF_TURN_TOKEN|>"),
+        Marker::new("<|USER_TOKEN|>"),
+        Marker::new("<|START_ACTION|>"),
+    ]
+});
+
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
@@ -461,7 +531,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
@@ -691,7 +761,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_SECTION_START,
+                                )
                                 .recovery(),
                             TO_START,
                             TO_CONTENT,
@@ -736,6 +810,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -747,6 +824,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -795,6 +875,32 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END_8,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
+                    const {
+                        &[
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -828,7 +934,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -856,10 +962,64 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_5,
+                            ),
+                            TO_AFTER_TURN_END_8_C,
+                            TO_AFTER_TURN_END_8_D,
+                            TO_START_C,
+                            TO_CONTENT_G,
+                            TO_CONTENT_H,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -874,7 +1034,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS_3),
+                            Transition::new("tools", &[], AFTER_TOOLS_5),
                             TO_AFTER_TURN_END_8_E,
                             TO_AFTER_TURN_END_8_B,
                             TO_START_B,
@@ -889,9 +1049,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1069,7 +1229,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START)
@@ -1114,14 +1278,18 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_8)
                     }
                     Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(8 | 9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1136,7 +1304,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_TURN_END_8),
+                    Found::Marker(7) => Flow::Go(AFTER_TURN_END_8),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1170,7 +1342,24 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_8)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(8 | 9) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1187,8 +1376,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_8)
                     }
                     Found::Marker(9) => {
@@ -1215,10 +1409,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1234,8 +1425,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_8)
                     }
                     Found::Marker(9) => {
@@ -1262,15 +1458,81 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(2..=6) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(7) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(16..=18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1283,8 +1545,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(9 | 10) => Flow::Go(AFTER_TURN_END_8),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(9) => Flow::Go(AFTER_TURN_END_8),
+                    Found::Marker(10) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
                     Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1311,8 +1577,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1321,7 +1587,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_TURN_END_8),
+                    Found::Marker(7) => Flow::Go(AFTER_TURN_END_8),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_8)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1365,10 +1635,15 @@ impl Machine for Parser {
                 true
             }
             AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_CONTENT_3 => {
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

@@ -53,17 +53,20 @@ const AFTER_SECTION_START_2: StateId = StateId(7);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(8);
 
-/// A call, as one object.
-const CALL: StateId = StateId(9);
+/// Only markers may come here.
+const AFTER_TOOLS_2: StateId = StateId(9);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(10);
+const CALL: StateId = StateId(10);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(11);
+const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(12);
+const AFTER_TOOLS_5: StateId = StateId(13);
 const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
     .at_end(const {
         &[
@@ -74,6 +77,7 @@ const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -105,6 +109,8 @@ const TO_CONTENT_C: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -122,43 +128,18 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_CALL: Transition = Transition::new(
-    "",
-    const { &[Action::EndCall] },
-    AFTER_CALL,
-);
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
 const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CONTENT_D: Transition = Transition::new(
-    "tools.section_end",
-    const { &[Action::EndCalls] },
-    CONTENT,
-);
 const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_B: Transition = Transition::new(
-    "tools.section_start",
-    const { &[Action::EndCalls, Action::Speculate] },
-    AFTER_SECTION_START,
-);
-const TO_CONTENT_E: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
-);
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -218,13 +199,18 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json").layout("", "\n")]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -258,7 +244,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -267,6 +253,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("```").layout("", "\n"),
@@ -278,7 +265,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
@@ -441,6 +428,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -450,6 +438,18 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
                     const {
                         &[
                             Transition::new("tools", &[], CALL).recovery(),
@@ -478,7 +478,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -499,54 +499,92 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_5,
+                            ),
+                            Transition::new(
+                                "tools.section_end",
+                                const { &[Action::EndCall, Action::EndCalls] },
+                                CONTENT,
+                            ),
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            Transition::new(
+                                "tools.section_start",
+                                const {
+                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
+                                },
+                                AFTER_SECTION_START,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_5", None)
+                .markers(
+                    &AFTER_TOOLS_5_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
+                                "tools.section_end",
+                                const { &[Action::EndCalls] },
+                                CONTENT,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS_3),
-                            TO_CONTENT_D,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_B,
+                            Transition::new(
+                                "tools.section_start",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                AFTER_SECTION_START,
+                            ),
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_E)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
-                .markers(
-                    &AFTER_TOOLS_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CONTENT_D,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_E)
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
@@ -697,13 +735,22 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
@@ -728,10 +775,7 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -754,51 +798,62 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(1..=5) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(10..=12) => {
+                        io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
+                        io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -836,10 +891,11 @@ impl Machine for Parser {
         match state {
             START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | UNPARSED_2 => true,
             AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

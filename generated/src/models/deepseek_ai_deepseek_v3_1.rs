@@ -74,29 +74,38 @@ const CALL_NAME: StateId = StateId(14);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_4: StateId = StateId(15);
 
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(16);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(17);
+const AFTER_ARGUMENTS_2: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(18);
+const AFTER_SECTION_END_3: StateId = StateId(19);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(19);
+const UNPARSED_3: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_8: StateId = StateId(20);
+const AFTER_PER_CALL_START_8: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(22);
 
 /// Broken markup.
-const UNPARSED_4: StateId = StateId(21);
+const UNPARSED_4: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_9: StateId = StateId(22);
+const AFTER_PER_CALL_START_9: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(23);
+const AFTER_CALL: StateId = StateId(25);
+
+/// The name of the called function.
+const CALL_NAME_5: StateId = StateId(26);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -183,7 +192,7 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -227,6 +236,18 @@ const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_PER_CALL_START_4_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+        "tools.arguments",
+        const { &[Action::StartOffered] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -251,7 +272,7 @@ const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -301,6 +322,7 @@ const TO_UNPARSED_3: Transition = Transition::new(
         UNPARSED_3,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
 const TO_UNPARSED_4: Transition = Transition::new(
         "",
         const { &[Action::EndCall, Action::HoldBack] },
@@ -520,6 +542,11 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -545,8 +572,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
@@ -554,6 +581,18 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<｜tool▁call▁end｜>"),
+                    text("<｜tool▁call▁begin｜>"),
+                    text("<｜tool▁calls▁end｜>"),
+                    text("<think>"),
+                    text("<｜tool▁calls▁begin｜>"),
+                    text("<｜end▁of▁sentence｜>"),
+                ]
+            }),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁call▁begin｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
@@ -619,6 +658,31 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<｜tool▁sep｜>"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜tool▁output▁begin｜>"),
+        Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
 /// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`; searched for by `<` (memchr).
 static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     &[
@@ -654,7 +718,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -663,6 +727,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<｜tool▁call▁end｜>"),
@@ -678,6 +743,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+    ]
+});
+
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`, `<｜tool▁sep｜><｜tool▁sep｜>`, `{`; compared with the text at the current position.
+static CALL_NAME_5_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜tool▁call▁begin｜>").peek(),
+        Marker::new("<｜tool▁calls▁begin｜>").peek(),
+        Marker::new("<｜tool▁sep｜>"),
+        Marker::new("<｜tool▁sep｜><｜tool▁sep｜>"),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -910,7 +986,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -952,7 +1032,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_4,
                         ]
                     },
-                ),
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME_5)),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -1024,29 +1105,19 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_PER_CALL_START_4_B,
-                            Transition::new(
-                                    "tools.section_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_4,
-                                )
-                                .recovery(),
+                            TO_AFTER_PER_CALL_START_4_D,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
-                                ARGUMENTS,
+                                AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
-                                    ARGUMENTS,
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "tools.arguments",
-                                    const { &[Action::StartOffered] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
                         ]
                     },
                 ),
@@ -1079,6 +1150,12 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -1106,10 +1183,10 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("AFTER_ARGUMENTS", None)
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_2)),
+            State::new("AFTER_ARGUMENTS_2", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
+                    &AFTER_ARGUMENTS_2_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1118,6 +1195,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_2,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1219,6 +1303,35 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_K)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_2_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_4)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_4_MARKERS,
@@ -1297,11 +1410,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_CONTENT).recovery(),
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1320,6 +1439,28 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_4)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("CALL_NAME_5", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_5_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_D,
+                            Transition::new(
+                                "tools.function.name_suffix",
+                                const { &[Action::StartKnown] },
+                                AFTER_FUNCTION_NAME_SUFFIX,
+                            ),
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    const { &[Action::StartKnown] },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                        ]
+                    },
+                ),
         ]
     }),
     start: START,
@@ -1332,9 +1473,10 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<｜tool▁calls▁begin｜>" more | "<｜tool▁call▁begin｜>" more-2
-more ::= layout "<｜tool▁call▁begin｜>" more-2
+more ::= layout "<｜tool▁call▁begin｜>" more-2 | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<｜tool▁sep｜>" more-3
 layout ::= [\t\n\r ]{0,20}
-more-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<｜tool▁sep｜>" layout object more-3
+more-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<｜tool▁sep｜>" more-3
+more-3 ::= layout object more-4
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -1352,10 +1494,10 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-3 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁end｜>" more-5 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" more-6 | layout "<｜tool▁calls▁begin｜>" more | layout
-more-4 ::= layout
-more-5 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" more-6 | layout "<｜tool▁calls▁begin｜>" more | layout
-more-6 ::= layout "<｜end▁of▁sentence｜>" more-4 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" more-2 | layout
+more-4 ::= layout "<｜end▁of▁sentence｜>" more-5 | layout "<｜tool▁call▁end｜>" more-6 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" more-7 | layout "<｜tool▁calls▁begin｜>" more | layout
+more-5 ::= layout
+more-6 ::= layout "<｜end▁of▁sentence｜>" more-5 | layout "<｜tool▁call▁begin｜>" more-2 | layout "<｜tool▁calls▁end｜>" more-7 | layout "<｜tool▁calls▁begin｜>" more | layout
+more-7 ::= layout "<｜end▁of▁sentence｜>" more-5 | layout "<｜tool▁calls▁begin｜>" more | layout "<｜tool▁call▁begin｜>" more-2 | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -1502,7 +1644,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=8) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1550,7 +1696,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
+                    _ => Flow::Go(CALL_NAME_5),
                 }
             }
             AFTER_PER_CALL_START_2 => {
@@ -1602,8 +1748,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(10) => {
@@ -1654,13 +1805,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(2 | 3) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Marker(4) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1680,7 +1831,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1717,6 +1872,13 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -1738,8 +1900,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(10) => {
@@ -1778,12 +1945,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_2),
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+            AFTER_ARGUMENTS_2 => {
+                match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1795,48 +1962,58 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_2)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1860,7 +2037,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1912,7 +2093,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1932,6 +2117,79 @@ impl Machine for Parser {
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_4)
                     }
                 }
             }
@@ -1960,7 +2218,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2010,54 +2272,63 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
-                    Found::Marker(8) => {
+                    Found::Marker(8) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(12) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2069,6 +2340,28 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_4)
                     }
+                }
+            }
+            CALL_NAME_5 => {
+                match io.name(&CALL_NAME_5_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(4) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             _ => Flow::Mismatch,
@@ -2088,7 +2381,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_ARGUMENTS_2 => {
                 io.end_call();
                 io.end_calls();
                 true
@@ -2098,6 +2391,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_PER_CALL_START_8 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT => {
+                io.end_call();
                 io.end_calls();
                 true
             }

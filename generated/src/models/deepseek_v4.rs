@@ -133,6 +133,8 @@ const MARKER_DSML_INVOKE: Marker = Marker::new("<｜DSML｜invoke=\"")
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
             NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
             NextName::new(NameKind::Function, "", "/>"),
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
@@ -146,6 +148,8 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
             NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
             NextName::new(NameKind::Function, "", "/>"),
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
@@ -159,6 +163,8 @@ const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke n
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
             NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
             NextName::new(NameKind::Function, "", "/>"),
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
@@ -172,6 +178,8 @@ const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke 
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
             NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
             NextName::new(NameKind::Function, "", "/>"),
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
@@ -228,6 +236,34 @@ const MARKER_DSML_TOOL_CALLS_D: Marker = Marker::new("<｜DSML｜tool_calls｜>"
             text("<｜｜DSML｜｜ invoke name=\""),
             text("["),
             text("{"),
+        ]
+    });
+const MARKER: Marker = Marker::new("\"\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<｜DSML｜parameter name=\""),
+            text("</｜DSML｜invoke>"),
+            text("<｜DSML｜invoke name=\""),
+            text("</｜DSML｜tool_calls>"),
+            text("<think>"),
+            text("<｜DSML｜tool_calls>"),
+            text("<｜end▁of▁sentence｜>"),
+        ]
+    });
+const MARKER_B: Marker = Marker::new("\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<｜DSML｜parameter name=\""),
+            text("</｜DSML｜invoke>"),
+            text("<｜DSML｜invoke name=\""),
+            text("</｜DSML｜tool_calls>"),
+            text("<think>"),
+            text("<｜DSML｜tool_calls>"),
+            text("<｜end▁of▁sentence｜>"),
         ]
     });
 const MARKER_DSML_TOOL_CALLS_E: Marker = Marker::new("</｜DSML｜tool_calls>")
@@ -327,6 +363,12 @@ const TO_CALL_NAME_3: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_PREFIX_2_D: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall, Action::EndCall] },
@@ -440,10 +482,10 @@ const TO_AFTER_FUNCTION_NAME_PREFIX_2_F: Transition = Transition::new(
         AFTER_FUNCTION_NAME_PREFIX_2,
     )
     .recovery();
-const TO_CALL_NAME_2_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_PREFIX_2_G: Transition = Transition::new(
         "tools.function.name_prefix",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        CALL_NAME_2,
+        const { &[Action::MissingMarker(text("</｜DSML｜invoke>")), Action::EndCall] },
+        AFTER_FUNCTION_NAME_PREFIX_2,
     )
     .recovery();
 const TO_CALL_NAME_3_C: Transition = Transition::new(
@@ -523,6 +565,18 @@ const TO_CONTENT_F: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const {
+            &[
+                Action::Argument(ArgumentKind::BySchema {
+                    python: false,
+                }),
+            ]
+        },
+        ARGUMENT_VALUE,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_7: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndArgument] },
@@ -540,7 +594,7 @@ const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_D: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME_2,
@@ -761,7 +815,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
@@ -794,6 +848,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<｜end▁of▁sentence｜>"),
                 ]
             }),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -826,25 +882,29 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -901,7 +961,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
-        MARKER_DSML_INVOKE_NAME,
+        Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
         MARKER_DSML_INVOKE_NAME_B,
@@ -1005,7 +1065,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
-        MARKER_DSML_INVOKE_NAME,
+        Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
         MARKER_DSML_INVOKE_NAME_B,
@@ -1030,9 +1090,15 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\" string=\"true\">`, `\" string=\"false\">`; compared with the text at the current position.
+/// The markers of this state: `\" string=\"true\">`, `\" string=\"false\">`, `\">`, `\" string=true>`, `\" string=false>`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\" string=\"true\">"), Marker::new("\" string=\"false\">")]
+    &[
+        Marker::new("\" string=\"true\">"),
+        Marker::new("\" string=\"false\">"),
+        Marker::new("\">"),
+        Marker::new("\" string=true>"),
+        Marker::new("\" string=false>"),
+    ]
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
@@ -1082,6 +1148,9 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", "\" string=\"true\">"),
                     NextName::new(NameKind::Argument, "", "\" string=\"false\">"),
+                    NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "\" string=true>"),
+                    NextName::new(NameKind::Argument, "", "\" string=false>"),
                 ]
             })
             .on_line()
@@ -1104,7 +1173,7 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
-        MARKER_DSML_INVOKE_NAME,
+        Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
         MARKER_DSML_INVOKE_NAME_B,
@@ -1140,7 +1209,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
-        MARKER_DSML_INVOKE_NAME,
+        Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
         MARKER_DSML_INVOKE_NAME_B,
@@ -1205,7 +1274,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1214,6 +1283,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         MARKER_DSML_INVOKE_NAME,
@@ -1592,6 +1662,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                         ]
@@ -1645,12 +1717,9 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                         ]
@@ -1664,6 +1733,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
@@ -1741,7 +1812,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1878,7 +1949,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1925,6 +1996,9 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
                         ]
                     },
                 ),
@@ -1988,7 +2062,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -2028,7 +2102,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_CALL_NAME_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -2074,7 +2148,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
-                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
@@ -2114,8 +2188,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             Transition::new(
                                     "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -2124,7 +2204,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_FUNCTION_NAME_PREFIX_2,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME_2_D,
+                            TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
@@ -2561,13 +2641,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(2..=5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(6 | 7) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2605,11 +2685,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(2..=5) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(6 | 7) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
@@ -2624,13 +2704,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(2..=5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(6 | 7) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2715,9 +2795,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</｜DSML｜invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(14..=17) => {
                         io.end_call_incomplete();
@@ -2887,9 +2967,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</｜DSML｜invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(10..=13) => {
                         io.end_call_incomplete();
@@ -2950,6 +3030,10 @@ impl Machine for Parser {
                         io.argument_other(false);
                         Flow::Go(ARGUMENT_VALUE)
                     }
+                    Found::Marker(2..=4) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2992,9 +3076,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</｜DSML｜invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(13..=16) => {
                         io.end_call_incomplete();
@@ -3065,9 +3149,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</｜DSML｜invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
                     Found::Marker(10..=13) => {
                         io.end_call_incomplete();
@@ -3207,58 +3291,62 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
                     Found::Marker(7) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(10..=13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(14..=19) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(28..=31) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -50,17 +50,26 @@ const AFTER_PER_CALL_START_2: StateId = StateId(6);
 /// Only markers may come here.
 const AFTER_TOOLS: StateId = StateId(7);
 
-/// A call, as one object.
-const CALL: StateId = StateId(8);
-
-/// A call, as one object.
-const CALL_2: StateId = StateId(9);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(10);
+const AFTER_TOOLS_2: StateId = StateId(9);
+
+/// A call, as one object.
+const CALL: StateId = StateId(10);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS_4: StateId = StateId(11);
+const AFTER_CALL: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_CONTENT_5: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_TOOLS_7: StateId = StateId(14);
 const MARKER_MESSAGE_SEP: Marker = Marker::new("<|message_sep|>")
     .layout("", "\n\n")
     .at_end(const {
@@ -72,6 +81,7 @@ const MARKER_MESSAGE_SEP: Marker = Marker::new("<|message_sep|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -89,6 +99,10 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -104,6 +118,27 @@ const TO_AFTER_PER_CALL_START_B: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START,
+);
+const TO_AFTER_TOOLS: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_TOOLS,
+);
+const TO_AFTER_TOOLS_B: Transition = Transition::new(
+        "tools.arguments",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_TOOLS,
+    )
+    .recovery();
+const TO_AFTER_TOOLS_7: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCall] },
+    AFTER_TOOLS_7,
+);
+const TO_CONTENT_B: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
 );
 const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
@@ -164,13 +199,36 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("function call<|role_sep|>").layout("", "\n")]
 });
 
-/// The markers of this state: `[`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("["), Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
+});
+
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -200,7 +258,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `<|message_sep|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -209,14 +267,36 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text(","), text("{"), text("]"), text("<|message_sep|>")]
+            }),
         Marker::new(","),
+        Marker::new("{").peek(),
+        Marker::new("]"),
+        Marker::new("<|message_sep|>").layout("", "\n\n"),
+    ]
+});
+
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `{`, `]`, `<|message_sep|>`; compared with the text at the current position.
+static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_MESSAGE_SEP,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
 
 /// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; compared with the text at the current position.
-static AFTER_TOOLS_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
         Marker::new("</s>").at_end(const { &[] }),
@@ -359,6 +439,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -368,6 +451,32 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
                     const {
                         &[
                             Transition::new("tools", &[], CALL).recovery(),
@@ -426,30 +535,44 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
-                                "tools",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCall] },
-                                AFTER_TOOLS_4,
-                            ),
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_5).recovery(),
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_B,
+                            TO_AFTER_TOOLS_7,
                             TO_AFTER_PER_CALL_START_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_4", None)
+            State::new("AFTER_CONTENT_5", None)
                 .markers(
-                    &AFTER_TOOLS_4_MARKERS,
+                    &AFTER_CONTENT_5_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_B,
+                            TO_AFTER_TOOLS_7,
+                            TO_AFTER_PER_CALL_START_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_7", None)
+                .markers(
+                    &AFTER_TOOLS_7_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -592,13 +715,32 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Marker(1 | 2) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(4 | 5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
@@ -661,15 +803,20 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
-                        Flow::Go(AFTER_TOOLS_4)
+                        Flow::Go(AFTER_TOOLS_7)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
@@ -682,8 +829,42 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_4 => {
-                match io.expect(&AFTER_TOOLS_4_MARKERS) {
+            AFTER_CONTENT_5 => {
+                match io.expect(&AFTER_CONTENT_5_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_7)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_7 => {
+                match io.expect(&AFTER_TOOLS_7_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -715,7 +896,12 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_4 => {
+            AFTER_CONTENT_5 => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_7 => {
                 io.end_calls();
                 true
             }

@@ -105,7 +105,7 @@ const AFTER_ARGUMENTS: StateId = StateId(24);
 const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(26);
+const AFTER_TOOLS_5: StateId = StateId(26);
 const MARKER_THINK: Marker = Marker::new("<think>").layout("\n", "").unmentioned();
 const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
@@ -176,7 +176,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -229,10 +229,10 @@ const TO_AFTER_TURN_END_D: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
+        const { &[Action::MissingMarker(text("</tool_call>")), Action::EndCall] },
+        AFTER_PER_CALL_END_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
@@ -243,7 +243,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCallIncomplete] },
+        const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -279,7 +279,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -460,7 +460,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
@@ -488,7 +488,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
@@ -603,7 +603,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
@@ -649,7 +649,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
@@ -671,7 +671,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("\n", ""),
@@ -684,7 +684,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -692,6 +692,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>"),
@@ -709,7 +710,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -935,7 +936,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -1050,11 +1055,11 @@ pub static PROGRAM: Program = Program {
                                     const {
                                         &[
                                             Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::Speculate,
+                                            Action::MissingMarker(text("</tool_call>")),
+                                            Action::EndCall,
                                         ]
                                     },
-                                    AFTER_PER_CALL_START_2,
+                                    AFTER_PER_CALL_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1065,7 +1070,13 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                     "reasoning.end",
-                                    const { &[Action::StartCall, Action::EndCallIncomplete] },
+                                    const {
+                                        &[
+                                            Action::StartCall,
+                                            Action::EndCallIncomplete,
+                                            Action::CloseReasoning,
+                                        ]
+                                    },
                                     AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                                 )
                                 .recovery(),
@@ -1155,7 +1166,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1340,7 +1351,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1423,7 +1434,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1449,7 +1460,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1476,11 +1487,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_TOOLS_3).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_5).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1497,9 +1514,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1718,7 +1735,11 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5..=7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1791,8 +1812,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -1835,13 +1861,19 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.start_call();
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9) => {
                         io.start_call();
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(10) => {
+                        io.start_call();
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(11) => {
@@ -1910,12 +1942,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -1955,7 +1992,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1979,7 +2020,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=7) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2065,12 +2110,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(11) => {
@@ -2131,12 +2181,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(10) => {
@@ -2171,12 +2226,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -2207,31 +2267,40 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(11) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2245,8 +2314,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
@@ -2261,8 +2330,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -2326,7 +2400,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -105,7 +105,7 @@ const AFTER_ARGUMENTS: StateId = StateId(24);
 const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(26);
+const AFTER_TOOLS_5: StateId = StateId(26);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(27);
@@ -231,10 +231,10 @@ const TO_AFTER_TURN_END_D: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
+        const { &[Action::MissingMarker(text("</tool_call>")), Action::EndCall] },
+        AFTER_PER_CALL_END_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
@@ -449,7 +449,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
         Marker::new("<|assistant|>"),
@@ -478,7 +478,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
@@ -589,7 +589,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
@@ -633,7 +633,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
@@ -654,7 +654,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
@@ -666,7 +666,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -674,6 +674,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>"),
@@ -690,7 +691,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -1052,11 +1053,11 @@ pub static PROGRAM: Program = Program {
                                     const {
                                         &[
                                             Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::Speculate,
+                                            Action::MissingMarker(text("</tool_call>")),
+                                            Action::EndCall,
                                         ]
                                     },
-                                    AFTER_PER_CALL_START_2,
+                                    AFTER_PER_CALL_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1141,7 +1142,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_C,
                             TO_UNPARSED_2_D,
@@ -1323,7 +1324,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_C,
                             TO_UNPARSED_2_D,
@@ -1405,7 +1406,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_C,
                             TO_UNPARSED_2_D,
@@ -1430,7 +1431,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
                             TO_START_2_C,
                             TO_UNPARSED_2_D,
@@ -1456,11 +1457,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_TOOLS_3).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_5).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1476,9 +1483,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_H)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1838,9 +1845,9 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.start_call();
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.start_call();
@@ -1913,9 +1920,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(7) => {
                         io.end_call_incomplete();
@@ -2068,9 +2075,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
@@ -2134,9 +2141,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
                         io.end_call_incomplete();
@@ -2174,9 +2181,9 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(7) => {
                         io.end_call_incomplete();
@@ -2210,31 +2217,35 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(12..=17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2248,8 +2259,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
@@ -2350,7 +2361,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -105,7 +105,7 @@ const AFTER_ARGUMENTS: StateId = StateId(24);
 const AFTER_CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(26);
+const AFTER_TOOLS_5: StateId = StateId(26);
 const MARKER_THINK: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
     .leading();
@@ -175,7 +175,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -228,10 +228,10 @@ const TO_AFTER_TURN_END_D: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
+        const { &[Action::MissingMarker(text("</tool_call>")), Action::EndCall] },
+        AFTER_PER_CALL_END_3,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
@@ -242,7 +242,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCallIncomplete] },
+        const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -278,7 +278,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -459,7 +459,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -487,7 +487,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -601,7 +601,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -646,7 +646,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -668,7 +668,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
-        Marker::new("<tool_call>"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -681,7 +681,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -689,6 +689,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>"),
@@ -706,7 +707,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -932,7 +933,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -1047,11 +1052,11 @@ pub static PROGRAM: Program = Program {
                                     const {
                                         &[
                                             Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::Speculate,
+                                            Action::MissingMarker(text("</tool_call>")),
+                                            Action::EndCall,
                                         ]
                                     },
-                                    AFTER_PER_CALL_START_2,
+                                    AFTER_PER_CALL_END_3,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1062,7 +1067,13 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                     "reasoning.end",
-                                    const { &[Action::StartCall, Action::EndCallIncomplete] },
+                                    const {
+                                        &[
+                                            Action::StartCall,
+                                            Action::EndCallIncomplete,
+                                            Action::CloseReasoning,
+                                        ]
+                                    },
                                     AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                                 )
                                 .recovery(),
@@ -1152,7 +1163,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1337,7 +1348,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1420,7 +1431,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1446,7 +1457,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_C,
@@ -1473,11 +1484,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_TOOLS_3).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_5).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1494,9 +1511,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1715,7 +1732,11 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5..=7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1788,8 +1809,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -1832,13 +1858,19 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.start_call();
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9) => {
                         io.start_call();
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(10) => {
+                        io.start_call();
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(11) => {
@@ -1907,12 +1939,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -1952,7 +1989,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1976,7 +2017,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=7) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(5 | 6) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2062,12 +2107,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(11) => {
@@ -2128,12 +2178,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(10) => {
@@ -2168,12 +2223,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -2204,31 +2264,40 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(11) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2242,8 +2311,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
@@ -2258,8 +2327,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(9) => {
@@ -2323,7 +2397,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -261,7 +261,7 @@ const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
     .recovery();
 const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_PER_CALL_END_5,
     )
     .recovery();
@@ -357,7 +357,7 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_PER_CALL_END_5,
     )
     .recovery();
@@ -1171,7 +1171,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_START_2,
@@ -1632,7 +1636,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_CLOSE)
@@ -1923,7 +1927,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(10..=13) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -2004,7 +2012,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13 | 14) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(14) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
                     Found::Marker(15..=18) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2091,6 +2103,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(14) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
                     Found::Marker(15..=18) => {
@@ -2205,7 +2218,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
                     Found::Marker(10..=13) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2262,7 +2279,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(14) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
                     Found::Marker(15..=18) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2326,6 +2346,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(14) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
                     Found::Marker(15..=18) => {
@@ -2372,7 +2393,7 @@ impl Machine for Parser {
                     Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(9) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Marker(10) => {
@@ -2391,6 +2412,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(16) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
                     Found::Marker(17..=20) => {

@@ -247,7 +247,7 @@ const TO_AFTER_PER_CALL_END_5: Transition = Transition::new(
     .recovery();
 const TO_AFTER_PER_CALL_END_5_B: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_PER_CALL_END_5,
     )
     .recovery();
@@ -343,7 +343,7 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_PER_CALL_END_5_C: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_PER_CALL_END_5,
     )
     .recovery();
@@ -1115,7 +1115,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_START_2_B,
@@ -1563,7 +1567,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_CLOSE)
@@ -1829,7 +1833,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(9..=11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1910,7 +1918,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12 | 13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(12) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
                     Found::Marker(14..=16) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1997,6 +2009,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(13) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
                     Found::Marker(14..=16) => {
@@ -2111,7 +2124,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
                     Found::Marker(9..=11) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2168,7 +2185,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_5)
+                    }
                     Found::Marker(14..=16) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2232,6 +2252,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(13) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
                     Found::Marker(14..=16) => {
@@ -2278,7 +2299,7 @@ impl Machine for Parser {
                     Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(8) => Flow::Go(AFTER_FUNCTION_CLOSE),
                     Found::Marker(9) => {
@@ -2297,6 +2318,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(15) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
                     Found::Marker(16..=18) => {

@@ -62,26 +62,35 @@ const AFTER_TOOLS: StateId = StateId(10);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_TOOLS_2: StateId = StateId(13);
+
 /// A call, as one object.
-const CALL: StateId = StateId(12);
+const CALL: StateId = StateId(14);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(13);
+const CALL_2: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(14);
+const AFTER_CALL: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(15);
+const AFTER_PER_CALL_END_3: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(16);
+const AFTER_PER_CALL_END_4: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_TOOLS_4: StateId = StateId(17);
+const AFTER_CONTENT_5: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_TOOLS_7: StateId = StateId(20);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(18);
+const CONTENT_2: StateId = StateId(21);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -99,6 +108,7 @@ const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned
 const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
     .leading();
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -129,6 +139,10 @@ const TO_CONTENT: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -152,7 +166,7 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
 );
 const TO_AFTER_PER_CALL_END_4: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_PER_CALL_END_4,
     )
     .recovery();
@@ -165,6 +179,17 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_TOOLS,
+);
+const TO_AFTER_TOOLS_B: Transition = Transition::new(
+        "tools.arguments",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_TOOLS,
     )
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new(
@@ -191,7 +216,7 @@ const TO_AFTER_PER_CALL_END_4_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_PER_CALL_END_4_C: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_PER_CALL_END_4,
     )
     .recovery();
@@ -304,29 +329,51 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<tool_call>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_call>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<tool_call>").layout("", "\n"),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
-/// The markers of this state: `[`, `<tool_call>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_call>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<tool_call>").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
@@ -365,7 +412,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -374,7 +421,21 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("{"),
+                    text("]"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
@@ -421,8 +482,29 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("{").peek(),
+        Marker::new("]"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_TOOLS_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -656,7 +738,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -695,6 +781,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -706,6 +795,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -724,6 +816,32 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_END_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
+                    const {
+                        &[
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -790,11 +908,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
-                                "tools",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new("tools", &[], AFTER_TOOLS_4),
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_5).recovery(),
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_B,
+                            Transition::new("tools", &[], AFTER_TOOLS_7),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_4,
@@ -854,9 +976,34 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_4", None)
+            State::new("AFTER_CONTENT_5", None)
                 .markers(
-                    &AFTER_TOOLS_4_MARKERS,
+                    &AFTER_CONTENT_5_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_B,
+                            Transition::new("tools", &[], AFTER_TOOLS_7),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_C)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_7", None)
+                .markers(
+                    &AFTER_TOOLS_7_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1067,7 +1214,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1107,14 +1258,18 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1126,7 +1281,24 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1154,6 +1326,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(9) => {
@@ -1196,6 +1369,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(9) => {
@@ -1228,31 +1402,37 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_4),
-                    Found::Marker(8) => {
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_7),
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1280,7 +1460,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1308,7 +1492,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
                     Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1331,8 +1519,60 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_4 => {
-                match io.expect(&AFTER_TOOLS_4_MARKERS) {
+            AFTER_CONTENT_5 => {
+                match io.expect(&AFTER_CONTENT_5_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_7),
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_7 => {
+                match io.expect(&AFTER_TOOLS_7_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1354,6 +1594,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(9) => {
@@ -1424,7 +1665,12 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_4 => {
+            AFTER_CONTENT_5 => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_7 => {
                 io.end_call();
                 io.end_calls();
                 true

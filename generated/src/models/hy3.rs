@@ -117,7 +117,7 @@ const AFTER_ARGUMENTS: StateId = StateId(28);
 const AFTER_CALL: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(30);
+const AFTER_TOOLS_5: StateId = StateId(30);
 
 /// Broken markup.
 const UNPARSED_5: StateId = StateId(31);
@@ -251,7 +251,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_3,
     )
     .recovery();
@@ -294,10 +294,12 @@ const TO_ARGUMENT_NAME: Transition = Transition::new(
     &[],
     ARGUMENT_NAME,
 );
-const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_4_B: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
+        const {
+            &[Action::MissingMarker(text("</tool_call:opensource>")), Action::EndCall]
+        },
+        AFTER_PER_CALL_END_4,
     )
     .recovery();
 const TO_AFTER_SECTION_END_5_B: Transition = Transition::new(
@@ -320,7 +322,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCallIncomplete] },
+        const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_3,
     )
     .recovery();
@@ -397,7 +399,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_3,
     )
     .recovery();
@@ -641,7 +643,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("<arg_key:opensource>"),
         Marker::new("</tool_call:opensource>"),
-        MARKER_TOOL_CALL_OPENSOURCE,
+        Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
@@ -696,7 +698,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call:opensource>"),
-        MARKER_TOOL_CALL_OPENSOURCE,
+        Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
@@ -863,7 +865,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<arg_key:opensource>"),
         Marker::new("</tool_call:opensource>"),
-        MARKER_TOOL_CALL_OPENSOURCE,
+        Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
@@ -892,7 +894,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_call:opensource>"),
-        MARKER_TOOL_CALL_OPENSOURCE,
+        Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
@@ -912,7 +914,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -920,6 +922,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call:opensource>"),
@@ -944,7 +947,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -1218,7 +1221,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -1363,7 +1370,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_4,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
@@ -1454,7 +1461,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_END_4,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
@@ -1712,7 +1719,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_4,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
@@ -1745,7 +1752,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_END_4,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
@@ -1779,11 +1786,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_TOOLS_3).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_5).recovery(),
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_5,
@@ -1807,9 +1820,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_5)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -2184,7 +2197,11 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5..=9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(5..=8) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -2272,8 +2289,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Marker(11) => {
@@ -2341,16 +2363,21 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Marker(13) => {
@@ -2435,16 +2462,21 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(7) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Marker(11) => {
@@ -2502,7 +2534,11 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(6) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(7..=10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(7..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(10) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
                     Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2554,7 +2590,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(5..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2623,7 +2663,11 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(6) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(7..=10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(7..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(10) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
                     Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2684,16 +2728,21 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(8) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Marker(12) => {
@@ -2753,16 +2802,21 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(6) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(7) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Marker(11) => {
@@ -2818,52 +2872,61 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(7) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Marker(13) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=21) => {
+                    Found::Marker(16..=22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2871,7 +2934,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2885,8 +2948,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
@@ -2905,8 +2968,13 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
                     }
                     Found::Marker(11) => {
@@ -2976,7 +3044,11 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(8..=10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
+                    Found::Marker(10) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                    }
                     Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -3060,7 +3132,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -65,14 +65,23 @@ const AFTER_TURN_END_6: StateId = StateId(11);
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(12);
 
-/// A call, as one object.
-const CALL: StateId = StateId(13);
-
-/// A call, as one object.
-const CALL_2: StateId = StateId(14);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(15);
+const AFTER_TOOLS_2: StateId = StateId(14);
+
+/// A call, as one object.
+const CALL: StateId = StateId(15);
+
+/// A call, as one object.
+const CALL_2: StateId = StateId(16);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(18);
 const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
     .layout("", "\n")
     .at_end(const {
@@ -96,6 +105,7 @@ const MARKER_START_OF_ROLE_USER_END_OF_ROLE: Marker = Marker::new(
         "<|start_of_role|>user<|end_of_role|>",
     )
     .peek();
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -144,6 +154,10 @@ const TO_AFTER_TURN_END_6: Transition = Transition::new(
         AFTER_TURN_END_6,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -157,7 +171,7 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_TURN_END_6_B: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_TURN_END_6,
     )
     .recovery();
@@ -205,7 +219,7 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
     .recovery();
 const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_TURN_END_6,
     )
     .recovery();
@@ -234,11 +248,6 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
-);
-const TO_AFTER_CALL: Transition = Transition::new(
-    "",
-    const { &[Action::EndCall] },
-    AFTER_CALL,
 );
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
@@ -336,21 +345,30 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|end_of_text|>").peek(),
         MARKER_START_OF_ROLE_USER_END_OF_ROLE,
         Marker::new("<|tool_call|>"),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
@@ -371,16 +389,29 @@ static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|end_of_text|>").peek(),
         MARKER_START_OF_ROLE_USER_END_OF_ROLE,
         Marker::new("<|tool_call|>").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
@@ -419,8 +450,41 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_TEXT,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("<think>"),
+                    text("<response>"),
+                    text("</response>"),
+                    text("<|tool_call|>"),
+                    text("<|end_of_text|>"),
+                ]
+            }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<response>"),
+        MARKER_RESPONSE,
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|start_of_role|>user<|end_of_role|>"),
+        Marker::new("<|tool_call|>"),
+    ]
+});
+
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
@@ -615,7 +679,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_SECTION_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_CONTENT_B,
@@ -657,6 +725,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -668,6 +739,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -710,6 +784,32 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END_6,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
+                    const {
+                        &[
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -739,7 +839,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -763,10 +863,60 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall] },
+                                AFTER_TURN_END_6,
+                            ),
+                            TO_AFTER_TURN_END_6_C,
+                            TO_START_2_C,
+                            TO_CONTENT_I,
+                            TO_CONTENT_J,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -956,7 +1106,10 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(5) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1001,14 +1154,18 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_6)
                     }
                     Found::Marker(3) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(4 | 5) => Flow::Go(CALL),
+                    Found::Marker(4 | 5) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(7 | 8) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1023,7 +1180,10 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
+                    Found::Marker(5) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
                     Found::Marker(6) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1057,7 +1217,24 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_6)
                     }
-                    Found::Marker(4 | 5) => Flow::Go(CALL),
+                    Found::Marker(4 | 5) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(7 | 8) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1076,6 +1253,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_6)
                     }
                     Found::Marker(6) => {
@@ -1102,10 +1280,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1123,6 +1298,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(5) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_6)
                     }
                     Found::Marker(6) => {
@@ -1149,15 +1325,77 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13 | 14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1170,7 +1408,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_TURN_END_6),
+                    Found::Marker(6) => Flow::Go(AFTER_TURN_END_6),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_6)
+                    }
                     Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1215,6 +1457,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_CALL => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

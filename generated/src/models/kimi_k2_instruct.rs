@@ -68,29 +68,35 @@ const CALL_NAME: StateId = StateId(12);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_4: StateId = StateId(13);
 
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(14);
+const ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(15);
+const AFTER_ARGUMENTS_2: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(16);
+const AFTER_SECTION_END_3: StateId = StateId(17);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(17);
+const UNPARSED_3: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_8: StateId = StateId(18);
+const AFTER_PER_CALL_START_8: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(20);
 
 /// Broken markup.
-const UNPARSED_4: StateId = StateId(19);
+const UNPARSED_4: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_9: StateId = StateId(20);
+const AFTER_PER_CALL_START_9: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(21);
+const AFTER_CALL: StateId = StateId(23);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .at_end(const {
         &[
@@ -256,6 +262,7 @@ const TO_UNPARSED_3: Transition = Transition::new(
         UNPARSED_3,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
 const TO_UNPARSED_4: Transition = Transition::new(
         "",
         const { &[Action::EndCall, Action::HoldBack] },
@@ -439,6 +446,11 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -464,8 +476,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -473,6 +485,17 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<|tool_call_end|>"),
+                    text("<|tool_call_begin|>"),
+                    text("<|tool_calls_section_end|>"),
+                    text("<|tool_calls_section_begin|>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -534,6 +557,31 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|tool_calls_section_end|>"),
+        Marker::new("<|tool_call_argument_begin|>"),
+        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
+        Marker::new("<|im_system|>"),
+        Marker::new("<|media_content|>"),
+        Marker::new("<|media_end|>"),
+        Marker::new("<|media_pad|>"),
+        Marker::new("<|media_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("<|tool_calls_section_begin|>"),
+    ]
+});
+
 /// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`; searched for by `<` (memchr).
 static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     &[
@@ -569,7 +617,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -578,6 +626,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
@@ -812,7 +861,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_4,
                         ]
                     },
-                ),
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -900,7 +950,7 @@ pub static PROGRAM: Program = Program {
                                         },
                                     ]
                                 },
-                                ARGUMENTS,
+                                AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                             Transition::new(
                                     "tools.function.name_suffix",
@@ -912,13 +962,20 @@ pub static PROGRAM: Program = Program {
                                             },
                                         ]
                                     },
-                                    ARGUMENTS,
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.arguments",
-                                    const { &[Action::StartOffered] },
-                                    ARGUMENTS,
+                                    const {
+                                        &[
+                                            Action::StartLabelled {
+                                                prefix: text("functions."),
+                                                separator: text(":"),
+                                            },
+                                        ]
+                                    },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                         ]
@@ -953,6 +1010,12 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -980,10 +1043,10 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("AFTER_ARGUMENTS", None)
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_2)),
+            State::new("AFTER_ARGUMENTS_2", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
+                    &AFTER_ARGUMENTS_2_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -992,6 +1055,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_2,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1089,6 +1159,35 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_I)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_4)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_4_MARKERS,
@@ -1167,11 +1266,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_CONTENT).recovery(),
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1202,9 +1307,10 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_calls_section_begin|>" more | "<|tool_call_begin|>" more-2
-more ::= layout "<|tool_call_begin|>" more-2
+more ::= layout "<|tool_call_begin|>" more-2 | call
 layout ::= [\t\n\r ]{0,20}
-more-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|tool_call_argument_begin|>" layout object more-3
+more-2 ::= call
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|tool_call_argument_begin|>" layout object more-3
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -1371,7 +1477,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             AFTER_PER_CALL_START_2 => {
@@ -1462,15 +1568,9 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(2..=4) => {
                         io.start_call_labelled("functions.", ":");
-                        Flow::Go(ARGUMENTS)
-                    }
-                    Found::Marker(4) => {
-                        if !io.start_offered_call() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1516,6 +1616,13 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
                 }
             }
             ARGUMENTS => {
@@ -1568,12 +1675,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_2),
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+            AFTER_ARGUMENTS_2 => {
+                match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1585,37 +1692,42 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_2)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(13..=17) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1704,6 +1816,63 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11..=15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_4)
+                    }
+                }
+            }
             UNPARSED_4 => {
                 match io.broken_call(&UNPARSED_4_MARKERS) {
                     Found::Marker(0..=3) => {
@@ -1770,43 +1939,47 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
-                    Found::Marker(8) => {
+                    Found::Marker(8) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(14..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1836,7 +2009,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_ARGUMENTS_2 => {
                 io.end_call();
                 io.end_calls();
                 true
@@ -1846,6 +2019,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_PER_CALL_START_8 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -81,7 +81,7 @@ const AFTER_SECTION_END_3: StateId = StateId(16);
 const UNPARSED_3: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(18);
+const AFTER_PER_CALL_START_4: StateId = StateId(18);
 
 /// The value of an argument, as raw text.
 const ARGUMENT_VALUE: StateId = StateId(19);
@@ -208,7 +208,7 @@ const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -260,10 +260,15 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_2,
 );
-const TO_CALL_NAME_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        CALL_NAME,
+        const {
+            &[
+                Action::MissingMarker(text("<|sep|><|close|>call<|sep|>")),
+                Action::EndCall,
+            ]
+        },
+        AFTER_PER_CALL_START_2,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
@@ -280,7 +285,7 @@ const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCallIncomplete] },
+        const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -349,6 +354,18 @@ const TO_ARGUMENT_VALUE: Transition = Transition::new(
     },
     ARGUMENT_VALUE,
 );
+const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const {
+            &[
+                Action::Argument(ArgumentKind::BySchema {
+                    python: false,
+                }),
+            ]
+        },
+        ARGUMENT_VALUE,
+    )
+    .recovery();
 const TO_CONTENT_K: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
@@ -558,7 +575,7 @@ static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("<|sep|><|open|>argument key=\""),
         Marker::new("<|sep|><|close|>call<|sep|>"),
-        Marker::new("<|open|>call tool=\""),
+        Marker::new("<|open|>call tool=\"").peek(),
         Marker::new("<|close|>tools<|sep|>"),
         Marker::new("<|close|>argument"),
         Marker::new("<|close|>think<|sep|>"),
@@ -586,7 +603,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|sep|><|close|>call<|sep|>"),
-        Marker::new("<|open|>call tool=\""),
+        Marker::new("<|open|>call tool=\"").peek(),
         Marker::new("<|close|>tools<|sep|>"),
         Marker::new("<|close|>argument"),
         Marker::new("<|close|>think<|sep|>"),
@@ -602,7 +619,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\" type=\"string\"<|sep|>`, `\" type=\"number\"<|sep|>`, `\" type=\"integer\"<|sep|>`, `\" type=\"boolean\"<|sep|>`, `\" type=\"object\"<|sep|>`, `\" type=\"array\"<|sep|>`, `\" type=\"null\"<|sep|>`; compared with the text at the current position.
+/// The markers of this state: `\" type=\"string\"<|sep|>`, `\" type=\"number\"<|sep|>`, `\" type=\"integer\"<|sep|>`, `\" type=\"boolean\"<|sep|>`, `\" type=\"object\"<|sep|>`, `\" type=\"array\"<|sep|>`, `\" type=\"null\"<|sep|>`, `\"<|sep|>`, `\" type=string<|sep|>`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\" type=\"string\"<|sep|>"),
@@ -612,6 +629,8 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("\" type=\"object\"<|sep|>"),
         Marker::new("\" type=\"array\"<|sep|>"),
         Marker::new("\" type=\"null\"<|sep|>"),
+        Marker::new("\"<|sep|>"),
+        Marker::new("\" type=string<|sep|>"),
     ]
 });
 
@@ -651,7 +670,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
 });
 
 /// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
         MARKER_CLOSE,
@@ -780,6 +799,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     NextName::new(NameKind::Argument, "", "\" type=\"object\"<|sep|>"),
                     NextName::new(NameKind::Argument, "", "\" type=\"array\"<|sep|>"),
                     NextName::new(NameKind::Argument, "", "\" type=\"null\"<|sep|>"),
+                    NextName::new(NameKind::Argument, "", "\"<|sep|>"),
+                    NextName::new(NameKind::Argument, "", "\" type=string<|sep|>"),
                 ]
             })
             .on_line()
@@ -801,7 +822,7 @@ static AFTER_TURN_END_10_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|sep|><|open|>argument key=\""),
         Marker::new("<|sep|><|close|>call<|sep|>"),
-        Marker::new("<|open|>call tool=\""),
+        Marker::new("<|open|>call tool=\"").peek(),
         Marker::new("<|close|>tools<|sep|>"),
         Marker::new("<|close|>argument"),
         Marker::new("<|close|>think<|sep|>"),
@@ -829,7 +850,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|sep|><|close|>call<|sep|>"),
-        Marker::new("<|open|>call tool=\""),
+        Marker::new("<|open|>call tool=\"").peek(),
         Marker::new("<|close|>tools<|sep|>"),
         Marker::new("<|close|>argument"),
         Marker::new("<|close|>think<|sep|>"),
@@ -1115,7 +1136,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_CONTENT_B,
@@ -1268,7 +1293,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_AFTER_SECTION_END_3_G,
@@ -1300,7 +1325,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_AFTER_SECTION_END_3_G,
@@ -1333,6 +1358,8 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE_B,
+                            TO_ARGUMENT_VALUE_B,
                         ]
                     },
                 ),
@@ -1383,27 +1410,27 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_PER_CALL_START_4,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_PER_CALL_START_3", None)
+            State::new("AFTER_PER_CALL_START_4", None)
                 .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
+                    &AFTER_PER_CALL_START_4_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1486,7 +1513,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_AFTER_SECTION_END_3_G,
@@ -1518,7 +1545,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_PER_CALL_START_2_B,
-                            TO_CALL_NAME_B,
+                            TO_AFTER_PER_CALL_START_2_C,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_F,
                             TO_AFTER_SECTION_END_3_G,
@@ -1840,7 +1867,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(4..=8) => Flow::Go(AFTER_TURN_END_5),
-                    Found::Marker(9..=12) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(9..=11) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(12) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(13) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1924,7 +1955,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10..=13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1990,12 +2025,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(16) => {
@@ -2058,12 +2098,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(14) => {
@@ -2116,6 +2161,10 @@ impl Machine for Parser {
                         io.argument_other(false);
                         Flow::Go(ARGUMENT_VALUE)
                     }
+                    Found::Marker(7 | 8) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2130,7 +2179,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_5)
                     }
-                    Found::Marker(9..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2166,14 +2219,14 @@ impl Machine for Parser {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0..=2) => {
                         io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_3)
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+            AFTER_PER_CALL_START_4 => {
+                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
                     Found::Marker(0..=3) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -2186,7 +2239,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10..=13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2251,12 +2308,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(15) => {
@@ -2319,12 +2381,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(14) => {
@@ -2396,7 +2463,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_PER_CALL_START_3 => {
+            AFTER_PER_CALL_START_4 => {
                 io.end_calls();
                 true
             }

@@ -117,7 +117,7 @@ const CALL: StateId = StateId(28);
 const AFTER_CALL: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_10: StateId = StateId(30);
+const AFTER_SECTION_START_11: StateId = StateId(30);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -140,6 +140,16 @@ const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
         ]
     });
 const MARKER_TOOL_CALL_START_B: Marker = Marker::new("<|tool_call_start|>[[")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER: Marker = Marker::new("\n")
     .followed_by(const { &[] })
     .or_named(const {
         &[
@@ -213,6 +223,12 @@ const TO_CALL_NAME_B: Transition = Transition::new(
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_C: Transition = Transition::new(
+        "tools",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_SECTION_END_5: Transition = Transition::new(
     "tools.section_end",
     &[],
@@ -226,7 +242,7 @@ const TO_AFTER_SECTION_END_6: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_6_B: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_6,
     )
     .recovery();
@@ -252,7 +268,7 @@ const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
-const TO_CALL_NAME_C: Transition = Transition::new(
+const TO_CALL_NAME_D: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCalls, Action::Speculate] },
         CALL_NAME,
@@ -323,7 +339,7 @@ const TO_AFTER_SECTION_END_6_C: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_6_D: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_6,
     )
     .recovery();
@@ -361,9 +377,15 @@ const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
-const TO_CALL_NAME_D: Transition = Transition::new(
+const TO_CALL_NAME_E: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_CALL_NAME_F: Transition = Transition::new(
+        "tools",
+        const { &[Action::EndCall, Action::Speculate] },
         CALL_NAME,
     )
     .recovery();
@@ -490,7 +512,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -500,6 +522,8 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
+        Marker::new(";"),
+        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("</think>"),
@@ -643,7 +667,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -653,6 +677,8 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
+        Marker::new(";"),
+        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("</think>"),
@@ -702,7 +728,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `;`, `\n`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -711,8 +737,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(",").layout("", " "),
         Marker::new("]"),
+        Marker::new(";"),
+        MARKER,
         Marker::new("<|tool_call_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -727,7 +756,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_10_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_11_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|tool_call_start|>[").peek(),
@@ -918,7 +947,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_SECTION_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -956,7 +989,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_10,
+                                    AFTER_SECTION_START_11,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1005,6 +1038,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             TO_AFTER_SECTION_END_6_B,
@@ -1025,7 +1060,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_SECTION_START_3_B,
-                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1178,7 +1213,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_SECTION_START_3_B,
-                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1216,6 +1251,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             TO_AFTER_SECTION_END_6_B,
@@ -1224,7 +1261,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_SECTION_START_3_B,
-                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1270,7 +1307,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
-                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_E,
                         ]
                     },
                 )
@@ -1287,6 +1324,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.separator",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 CALL_NAME,
@@ -1296,6 +1339,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_SECTION_END_5,
                             ),
+                            TO_CALL_NAME_F,
+                            TO_CALL_NAME_F,
                             TO_AFTER_SECTION_END_6_C,
                             TO_AFTER_SECTION_END_6_D,
                             TO_START_2_C,
@@ -1305,7 +1350,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
-                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_E,
                         ]
                     },
                 )
@@ -1318,9 +1363,9 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_10", None)
+            State::new("AFTER_SECTION_START_11", None)
                 .markers(
-                    &AFTER_SECTION_START_10_MARKERS,
+                    &AFTER_SECTION_START_11_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS,
@@ -1520,7 +1565,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1567,7 +1616,7 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_10),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_11),
                     Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
@@ -1606,42 +1655,46 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(10) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(11) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1771,7 +1824,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
                     Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1824,33 +1881,37 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(10) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(11) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1896,8 +1957,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
                     Found::Marker(8) => {
@@ -1959,54 +2025,63 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7 | 9 | 10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2020,8 +2095,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_10 => {
-                match io.expect(&AFTER_SECTION_START_10_MARKERS) {
+            AFTER_SECTION_START_11 => {
+                match io.expect(&AFTER_SECTION_START_11_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => {
                         io.unparsed();

@@ -111,7 +111,7 @@ const CALL: StateId = StateId(26);
 const AFTER_CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_10: StateId = StateId(28);
+const AFTER_SECTION_START_11: StateId = StateId(28);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -134,6 +134,16 @@ const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
         ]
     });
 const MARKER_TOOL_CALL_START_B: Marker = Marker::new("<|tool_call_start|>[[")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
+            NextName::new(NameKind::Function, "", "("),
+            NextName::new(NameKind::Function, "", "{"),
+            NextName::new(NameKind::Function, "", "["),
+        ]
+    });
+const MARKER: Marker = Marker::new("\n")
     .followed_by(const { &[] })
     .or_named(const {
         &[
@@ -207,6 +217,12 @@ const TO_CALL_NAME_B: Transition = Transition::new(
     const { &[Action::Speculate] },
     CALL_NAME,
 );
+const TO_CALL_NAME_C: Transition = Transition::new(
+        "tools",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_SECTION_END_5: Transition = Transition::new(
     "tools.section_end",
     &[],
@@ -241,7 +257,7 @@ const TO_AFTER_SECTION_START_3_B: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
-const TO_CALL_NAME_C: Transition = Transition::new(
+const TO_CALL_NAME_D: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCalls, Action::Speculate] },
         CALL_NAME,
@@ -339,9 +355,15 @@ const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
-const TO_CALL_NAME_D: Transition = Transition::new(
+const TO_CALL_NAME_E: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
+const TO_CALL_NAME_F: Transition = Transition::new(
+        "tools",
+        const { &[Action::EndCall, Action::Speculate] },
         CALL_NAME,
     )
     .recovery();
@@ -441,7 +463,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -451,6 +473,8 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
+        Marker::new(";"),
+        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
@@ -593,7 +617,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -603,6 +627,8 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
+        Marker::new(";"),
+        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_end|>"),
@@ -651,7 +677,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `;`, `\n`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -660,8 +686,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(",").layout("", " "),
         Marker::new("]"),
+        Marker::new(";"),
+        MARKER,
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|tool_list_end|>"),
@@ -677,7 +706,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `[`, `<|tool_call_start|>[`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_10_MARKERS: Markers = Markers::expected(const {
+static AFTER_SECTION_START_11_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<|tool_call_start|>[").peek(),
@@ -864,7 +893,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_10,
+                                    AFTER_SECTION_START_11,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -913,6 +942,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             Transition::new(
@@ -929,7 +960,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_SECTION_START_3_B,
-                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1080,7 +1111,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_SECTION_START_3_B,
-                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1118,13 +1149,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_SECTION_START_3_B,
-                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_D,
                         ]
                     },
                 )
@@ -1171,7 +1204,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
-                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_E,
                         ]
                     },
                 )
@@ -1188,6 +1221,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.separator",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 CALL_NAME,
@@ -1197,6 +1236,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_SECTION_END_5,
                             ),
+                            TO_CALL_NAME_F,
+                            TO_CALL_NAME_F,
                             TO_AFTER_SECTION_END_6_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
@@ -1207,7 +1248,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
                             TO_AFTER_SECTION_START_3_C,
-                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_E,
                         ]
                     },
                 )
@@ -1220,9 +1261,9 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_10", None)
+            State::new("AFTER_SECTION_START_11", None)
                 .markers(
-                    &AFTER_SECTION_START_10_MARKERS,
+                    &AFTER_SECTION_START_11_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS,
@@ -1417,7 +1458,7 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_10),
+                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_11),
                     Found::Marker(2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
@@ -1456,38 +1497,38 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(9) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(12..=15) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1665,28 +1706,28 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6..=8) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1790,49 +1831,53 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7 | 9 | 10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(13..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1846,8 +1891,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_10 => {
-                match io.expect(&AFTER_SECTION_START_10_MARKERS) {
+            AFTER_SECTION_START_11 => {
+                match io.expect(&AFTER_SECTION_START_11_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => {
                         io.unparsed();

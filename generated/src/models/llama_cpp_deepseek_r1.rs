@@ -78,7 +78,7 @@ const AFTER_CALL: StateId = StateId(15);
 const AFTER_SECTION_END_3: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(17);
+const AFTER_TOOLS_5: StateId = StateId(17);
 
 /// Broken markup.
 const UNPARSED_3: StateId = StateId(18);
@@ -141,10 +141,10 @@ const TO_CONTENT: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
-const TO_AFTER_TOOLS_3: Transition = Transition::new(
+const TO_AFTER_TOOLS_5: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed] },
-        AFTER_TOOLS_3,
+        AFTER_TOOLS_5,
     )
     .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
@@ -153,10 +153,10 @@ const TO_CALL_NAME: Transition = Transition::new(
     CALL_NAME,
 );
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_TOOLS_3_B: Transition = Transition::new(
+const TO_AFTER_TOOLS_5_B: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Unparsed] },
-        AFTER_TOOLS_3,
+        AFTER_TOOLS_5,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -188,7 +188,7 @@ const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -251,7 +251,7 @@ const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -478,7 +478,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -487,6 +487,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         MARKER_TOOL_CALL_BEGIN,
@@ -527,7 +528,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
         Marker::new("</s>").at_end(const { &[] }),
@@ -607,7 +608,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -616,6 +617,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new("```").layout("\n", ""),
         MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
@@ -858,7 +860,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                     "reasoning.end",
-                                    &[],
+                                    const { &[Action::CloseReasoning] },
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
@@ -898,8 +900,8 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
-                            TO_AFTER_TOOLS_3,
-                            TO_AFTER_TOOLS_3,
+                            TO_AFTER_TOOLS_5,
+                            TO_AFTER_TOOLS_5,
                         ]
                     },
                 ),
@@ -925,11 +927,11 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TOOLS_3_B,
+                            TO_AFTER_TOOLS_5_B,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_TOOLS_3,
+                                    AFTER_TOOLS_5,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -958,7 +960,7 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_CALL_NAME,
                             TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS_3_B,
+                            TO_AFTER_TOOLS_5_B,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1008,14 +1010,20 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                     "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall] },
-                                    AFTER_TOOLS_3,
+                                    AFTER_TOOLS_5,
                                 )
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1070,9 +1078,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1204,6 +1212,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.function.close",
                                 &[],
                                 AFTER_FUNCTION_CLOSE_4,
@@ -1235,7 +1249,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.function.close",
                                 const { &[Action::EndCall] },
-                                AFTER_TOOLS_3,
+                                AFTER_TOOLS_5,
                             ),
                         ]
                     },
@@ -1422,7 +1436,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=8) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX)
+                    }
                     Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1467,7 +1485,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
                     Found::Marker(1 | 2) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TOOLS_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1487,7 +1505,7 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TOOLS_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(2) => {
                         io.start_call();
@@ -1516,7 +1534,7 @@ impl Machine for Parser {
                     Found::Marker(1) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(2) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TOOLS_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1540,8 +1558,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(10) => {
@@ -1597,53 +1620,62 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
                     Found::Marker(7) => {
                         io.end_call();
-                        Flow::Go(AFTER_TOOLS_3)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(12) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(15..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1667,7 +1699,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1695,8 +1731,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1709,7 +1745,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1770,7 +1810,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1810,8 +1854,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(10) => {
@@ -1866,46 +1915,55 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_CLOSE_4),
-                    Found::Marker(7) => {
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_CLOSE_4),
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(11) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(14..=17) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1923,7 +1981,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_CLOSE_4_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
-                        Flow::Go(AFTER_TOOLS_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1951,7 +2009,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

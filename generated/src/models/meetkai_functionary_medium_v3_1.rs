@@ -53,11 +53,11 @@ const CALL_NAME: StateId = StateId(7);
 /// The name of the called function.
 const CALL_NAME_2: StateId = StateId(8);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(9);
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(10);
+const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(11);
@@ -71,8 +71,14 @@ const UNPARSED_3: StateId = StateId(13);
 /// Only markers may come here.
 const AFTER_SECTION_END_5: StateId = StateId(14);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(15);
+
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(15);
+const AFTER_ARGUMENTS: StateId = StateId(16);
+
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(17);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -80,6 +86,8 @@ const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
 const MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID: Marker = Marker::new(
     "<|start_header_id|>assistant<|end_header_id|>",
 );
+const MARKER: Marker = Marker::new("\"\n").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("\n").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -125,105 +133,124 @@ const TO_CONTENT_D: Transition = Transition::new(
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         "tools.function.name_suffix",
-        const { &[Action::StartCall, Action::EndCall] },
+        const { &[Action::StartCall] },
         AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall, Action::EndCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         "tools.function.name_suffix",
-        const { &[Action::StartKnown, Action::EndCall] },
+        const { &[Action::StartKnown] },
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown, Action::EndCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_5,
+    )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
+const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
+);
+const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "tools.function.close",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CALL_NAME_2_B: Transition = Transition::new(
+        "tools.function.name_prefix",
+        const { &[Action::EndCalls, Action::Speculate] },
+        CALL_NAME_2,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
     AFTER_TURN_END,
 );
-const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
-    AFTER_FUNCTION_NAME_SUFFIX,
+    AFTER_FUNCTION_NAME_SUFFIX_5,
 );
 const TO_CALL_NAME_B: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME,
 );
-const TO_CALL_NAME_2_B: Transition = Transition::new(
+const TO_CALL_NAME_2_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCall, Action::Speculate] },
         CALL_NAME_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_G: Transition = Transition::new(
         "tokens.other",
         const { &[Action::EndCall, Action::EndCalls, Action::OtherToken] },
         CONTENT,
     )
     .recovery();
-const TO_UNPARSED_2_B: Transition = Transition::new(
+const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_2,
+const TO_UNPARSED_3: Transition = Transition::new(
+        "",
+        const { &[Action::EndCall, Action::HoldBack] },
+        UNPARSED_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
-);
-const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
-        "tools.function.close",
-        &[],
-        AFTER_SECTION_END_3,
-    )
-    .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_CALL_NAME_2_C: Transition = Transition::new(
-        "tools.function.name_prefix",
-        const { &[Action::EndCalls, Action::Speculate] },
-        CALL_NAME_2,
-    )
-    .recovery();
-const TO_CONTENT_G: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
-);
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -300,38 +327,37 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(">"), Marker::new("\">"), Marker::new("/>"), Marker::new("\"/>")]
-});
-
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
-static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(">"), Marker::new("\">"), Marker::new("/>"), Marker::new("\"/>")]
-});
-
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
-        MARKER_EOT_ID,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("</function>"),
-        Marker::new("<function="),
-        Marker::new("<function=\""),
-        Marker::new("<function name=\""),
-        Marker::new("<|eom_id|>"),
-        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|python_tag|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+        Marker::new(">"),
+        Marker::new("\">"),
+        MARKER,
+        MARKER_B,
+        Marker::new("/>"),
+        Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(">"),
+        Marker::new("\">"),
+        MARKER,
+        MARKER_B,
+        Marker::new("/>"),
+        Marker::new("\"/>"),
+    ]
+});
+
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
@@ -407,8 +433,58 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_EOT_ID,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("</function>"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<|eom_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT_ID,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</function>"),
+                    text("<function="),
+                    text("<|eom_id|>"),
+                    text("<|eot_id|>"),
+                ]
+            }),
+        Marker::new("</function>"),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<|eom_id|>"),
+        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
@@ -594,16 +670,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
-                                ARGUMENTS,
+                                AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -615,22 +688,25 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartKnown] },
-                                ARGUMENTS,
+                                AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartKnown] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
                         ]
                     },
                 ),
-            State::new("ARGUMENTS", Some(Hole::Json))
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
                 .markers(
-                    &ARGUMENTS_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -638,34 +714,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
-                .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
                             TO_CALL_NAME,
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
+                            TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
                             Transition::new(
                                     "turn.assistant_start",
                                     const { &[Action::EndCalls, Action::Unparsed] },
@@ -678,8 +731,8 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             Transition::new(
                                     "content",
                                     const { &[Action::EndCalls, Action::OpenFence] },
@@ -699,31 +752,31 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_SECTION_END_3_B,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
             State::new("CONTENT_2", Some(Hole::Text(Channel::Content)))
                 .markers(
@@ -767,42 +820,96 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_END_5_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL_NAME,
-                            TO_CALL_NAME_2,
-                            TO_CALL_NAME_2,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_G)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                             TO_AFTER_SECTION_END_3,
-                            TO_CONTENT_E,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_E)
+                .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_CONTENT_F,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                             Transition::new(
                                     "content",
                                     const {
@@ -814,14 +921,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCall, Action::HoldBack] },
-                            UNPARSED_3,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
@@ -997,14 +1097,14 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.start_call();
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1012,78 +1112,32 @@ impl Machine for Parser {
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1224,6 +1278,59 @@ impl Machine for Parser {
                     }
                 }
             }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -1237,8 +1344,69 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(7) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(6) => {
                         io.end_call();
@@ -1301,7 +1469,7 @@ impl Machine for Parser {
             | AFTER_TURN_END_2
             | UNPARSED_2
             | CONTENT_2 => true,
-            AFTER_FUNCTION_NAME_SUFFIX => {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
                 io.end_calls();
                 true
             }
@@ -1314,6 +1482,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT => {
                 io.end_call();
                 io.end_calls();
                 true

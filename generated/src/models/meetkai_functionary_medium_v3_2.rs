@@ -50,11 +50,17 @@ const CONTENT_2: StateId = StateId(6);
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(7);
 
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(8);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(8);
+const ARGUMENTS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(9);
+const AFTER_ARGUMENTS_2: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(11);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -98,6 +104,12 @@ const TO_CONTENT_D: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
+const TO_AFTER_TURN_END: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCall, Action::EndCalls] },
+    AFTER_TURN_END,
+);
 const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls] },
@@ -188,6 +200,11 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").layout("\n", "").peek()]
 });
 
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -201,8 +218,26 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT_ID,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const { &[text(">>>"), text(">>>all\n"), text("<|eot_id|>")] }),
+        Marker::new(">>>"),
+        Marker::new(">>>all\n"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+    ]
+});
+
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
@@ -339,21 +374,23 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.arguments",
                                 const { &[Action::StartCall] },
-                                ARGUMENTS,
+                                AFTER_ARGUMENTS,
                             ),
                         ]
                     },
                 ),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -363,12 +400,57 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_ARGUMENTS),
-                ),
-            State::new("AFTER_ARGUMENTS", None)
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_2)),
+            State::new("AFTER_ARGUMENTS_2", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
+                    &AFTER_ARGUMENTS_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools.per_call_start",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_NAME,
+                            ),
+                            Transition::new(
+                                "content.start",
+                                const {
+                                    &[Action::EndCall, Action::EndCalls, Action::OpenContent]
+                                },
+                                CONTENT,
+                            ),
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -604,10 +686,17 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_ARGUMENTS)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
                 }
             }
             ARGUMENTS => {
@@ -629,15 +718,56 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_ARGUMENTS)
-                    }
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_2),
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+            AFTER_ARGUMENTS_2 => {
+                match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -678,7 +808,12 @@ impl Machine for Parser {
             | AFTER_TURN_END_2
             | UNPARSED_2
             | CONTENT_2 => true,
-            AFTER_ARGUMENTS => {
+            AFTER_ARGUMENTS_2 => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT => {
                 io.end_calls();
                 true
             }

@@ -63,7 +63,7 @@ const AFTER_CALL: StateId = StateId(10);
 const AFTER_TOKENS_OTHER_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(12);
+const AFTER_TOOLS_2: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_CALL_3: StateId = StateId(13);
@@ -141,10 +141,20 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
+const TO_AFTER_TOOLS_2: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_TOOLS_2,
+);
+const TO_CALL_B: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+    CALL,
+);
+const TO_CONTENT_D: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
 );
 const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
@@ -152,11 +162,6 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new(
-    "tools",
-    const { &[Action::Speculate] },
-    AFTER_TOOLS,
-);
 const TO_AFTER_TOKENS_OTHER_3_B: Transition = Transition::new(
         "tokens.other",
         &[],
@@ -169,21 +174,6 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_CALL_B: Transition = Transition::new(
-    "tools",
-    const { &[Action::EndCalls, Action::Speculate] },
-    CALL,
-);
-const TO_CONTENT_D: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
-);
-const TO_CALL_2_B: Transition = Transition::new(
-    "tools",
-    const { &[Action::EndCalls, Action::Speculate] },
-    CALL_2,
-);
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -283,7 +273,7 @@ static AFTER_TOKENS_OTHER_MARKERS: Markers = Markers::expected(const {
     &[MARKER, MARKER_B]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `;`, `{`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -291,6 +281,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new(";"),
         MARKER_B,
@@ -320,9 +311,9 @@ static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `]`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -330,6 +321,7 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|eom_id|>"),
@@ -512,9 +504,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL_3),
-                ),
+                .otherwise(Transition::new("", &[], AFTER_CALL_3)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -535,9 +525,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
-                ),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_TOKENS_OTHER", None)
                 .markers(&AFTER_TOKENS_OTHER_MARKERS, const { &[TO_CALL, TO_CALL_2] }),
             State::new("AFTER_CALL", None)
@@ -545,30 +533,44 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS,
-                            TO_CALL_2,
-                            TO_AFTER_TOKENS_OTHER_3_B,
-                            TO_AFTER_TOKENS_OTHER_3_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            TO_AFTER_TOOLS_2,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_2,
+                            ),
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_CALL_B,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCalls] }),
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_TOKENS_OTHER_3", None)
                 .markers(
                     &AFTER_TOKENS_OTHER_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -577,16 +579,24 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOKENS_OTHER_3_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_CALL_B,
-                            TO_CALL_2_B,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                CALL,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                CALL_2,
+                            ),
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_D)
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_TOOLS_2", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_2_MARKERS,
                     const { &[Transition::new("tools", &[], CALL_2)] },
                 ),
             State::new("AFTER_CALL_3", None)
@@ -594,24 +604,44 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL,
-                            Transition::new("tools", &[], AFTER_TOKENS_OTHER_3),
-                            TO_AFTER_TOKENS_OTHER_3_B,
-                            TO_AFTER_TOKENS_OTHER_3_B,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall] },
+                                AFTER_TOKENS_OTHER_3,
+                            ),
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_AFTER_TOKENS_OTHER_3,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_CALL_B,
-                            TO_CALL_2_B,
+                            Transition::new(
+                                "tools",
+                                const {
+                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
+                                },
+                                CALL_2,
+                            ),
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCalls] }),
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -809,10 +839,7 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL_3)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL_3),
                     _ => Flow::Mismatch,
                 }
             }
@@ -839,10 +866,7 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -863,34 +887,48 @@ impl Machine for Parser {
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(1..=4) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5 | 6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(6 | 7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_TOKENS_OTHER_3),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOKENS_OTHER_3)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
+                        io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -929,8 +967,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -939,35 +977,49 @@ impl Machine for Parser {
             AFTER_CALL_3 => {
                 match io.expect(&AFTER_CALL_3_MARKERS) {
                     Found::Marker(0) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(1..=4) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_TOKENS_OTHER_3),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(7..=9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOKENS_OTHER_3)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
+                        io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
+                        io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -986,6 +1038,7 @@ impl Machine for Parser {
             | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }
@@ -994,6 +1047,7 @@ impl Machine for Parser {
                 true
             }
             AFTER_CALL_3 => {
+                io.end_call();
                 io.end_calls();
                 true
             }

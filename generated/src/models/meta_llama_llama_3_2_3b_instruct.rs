@@ -57,7 +57,7 @@ const CALL_2: StateId = StateId(8);
 const AFTER_CALL: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_TOOLS_2: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_CALL_3: StateId = StateId(11);
@@ -117,36 +117,19 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_B: Transition = Transition::new(
-    "turn.end",
-    const { &[Action::EndCalls] },
-    AFTER_TURN_END,
-);
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new(
+const TO_AFTER_TOOLS_2: Transition = Transition::new(
     "tools",
-    const { &[Action::Speculate] },
-    AFTER_TOOLS,
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_TOOLS_2,
 );
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
 const TO_CALL_B: Transition = Transition::new(
     "tools",
-    const { &[Action::EndCalls, Action::Speculate] },
+    const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     CALL,
 );
 const TO_CONTENT_C: Transition = Transition::new(
     "",
-    const { &[Action::EndCalls] },
+    const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
 );
 
@@ -233,7 +216,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `;`, `{`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `;`, `{`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -241,6 +224,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new(";"),
         MARKER_B,
@@ -251,9 +235,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `]`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -261,6 +245,7 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|eot_id|>"),
@@ -428,9 +413,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL_3),
-                ),
+                .otherwise(Transition::new("", &[], AFTER_CALL_3)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -449,33 +432,41 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new("", const { &[Action::EndCall] }, AFTER_CALL),
-                ),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS,
-                            TO_CALL_2,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            TO_AFTER_TOOLS_2,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL_2,
+                            ),
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_CALL_B,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_2", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_2_MARKERS,
                     const { &[Transition::new("tools", &[], CALL_2)] },
                 ),
             State::new("AFTER_CALL_3", None)
@@ -483,30 +474,42 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL_3,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools",
-                                const { &[Action::EndCalls] },
+                                const { &[Action::EndCall, Action::Speculate] },
+                                CALL,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::EndCalls] },
                                 CONTENT,
                             ),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
                             TO_CALL_B,
                             Transition::new(
                                 "tools",
-                                const { &[Action::EndCalls, Action::Speculate] },
+                                const {
+                                    &[Action::EndCall, Action::EndCalls, Action::Speculate]
+                                },
                                 CALL_2,
                             ),
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCalls] }),
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -688,10 +691,7 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL_3)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL_3),
                     _ => Flow::Mismatch,
                 }
             }
@@ -714,50 +714,58 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(1..=4) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5 | 6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(6 | 7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(9 | 10) => {
+                        io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
+                        io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -766,38 +774,50 @@ impl Machine for Parser {
             AFTER_CALL_3 => {
                 match io.expect(&AFTER_CALL_3_MARKERS) {
                     Found::Marker(0) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(1..=4) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(8 | 9) => {
+                        io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
+                        io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
+                        io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
+                        io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -816,10 +836,12 @@ impl Machine for Parser {
             | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }
             AFTER_CALL_3 => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -66,7 +66,7 @@ const CALL_NAME_3: StateId = StateId(11);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(13);
 
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(14);
@@ -119,6 +119,34 @@ const MARKER_THINK_C: Marker = Marker::new("</think>")
         &[text("</think>"), text("<invoke name=\""), text("<minimax:tool_call>")]
     })
     .leading();
+const MARKER: Marker = Marker::new("\"\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter name=\""),
+            text("</invoke>"),
+            text("<invoke name=\""),
+            text("</minimax:tool_call>"),
+            text("<think>"),
+            text("<minimax:tool_call>"),
+            text("[e~["),
+        ]
+    });
+const MARKER_B: Marker = Marker::new("\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter name=\""),
+            text("</invoke>"),
+            text("<invoke name=\""),
+            text("</minimax:tool_call>"),
+            text("<think>"),
+            text("<minimax:tool_call>"),
+            text("[e~["),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -164,10 +192,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown, Action::EndCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -182,10 +210,16 @@ const TO_CALL_NAME_3: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall, Action::EndCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -211,15 +245,15 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
-    AFTER_FUNCTION_NAME_SUFFIX_3,
+    AFTER_FUNCTION_NAME_SUFFIX_5,
 );
-const TO_CALL_NAME_2_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_D: Transition = Transition::new(
         "tools.function.name_prefix",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        CALL_NAME_2,
+        const { &[Action::MissingMarker(text("</invoke>")), Action::EndCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_CALL_NAME_3_B: Transition = Transition::new(
@@ -242,7 +276,7 @@ const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCallIncomplete] },
+        const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -301,7 +335,7 @@ const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -332,6 +366,18 @@ const TO_CALL_NAME_C: Transition = Transition::new(
         CALL_NAME,
     )
     .recovery();
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const {
+            &[
+                Action::Argument(ArgumentKind::BySchema {
+                    python: false,
+                }),
+            ]
+        },
+        ARGUMENT_VALUE,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_C: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -343,7 +389,7 @@ const TO_AFTER_TURN_END_2_D: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_CALL_NAME_2_C: Transition = Transition::new(
+const TO_CALL_NAME_2_B: Transition = Transition::new(
     "tools.function.name_prefix",
     const { &[Action::EndCall, Action::Speculate] },
     CALL_NAME_2,
@@ -373,7 +419,7 @@ const TO_AFTER_SECTION_END_3_I: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_J: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -481,7 +527,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">")
@@ -512,6 +558,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("[e~["),
                 ]
             }),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -529,21 +577,25 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -563,7 +615,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter=\""),
         Marker::new("<parameter="),
         Marker::new("</invoke>"),
-        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
@@ -576,7 +628,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
@@ -629,7 +681,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</invoke>"),
-        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
@@ -641,9 +693,9 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `>`, `\"\n`, `\n`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\">"), Marker::new(">")]
+    &[Marker::new("\">"), Marker::new(">"), Marker::new("\"\n"), Marker::new("\n")]
 });
 
 /// The markers of this state: `[e~[`, `</parameter>`, `</invoke>`, `<parameter name=\"`; searched for by `[` and `<` (memchr2).
@@ -692,6 +744,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", "\">"),
                     NextName::new(NameKind::Argument, "", ">"),
+                    NextName::new(NameKind::Argument, "", "\"\n"),
+                    NextName::new(NameKind::Argument, "", "\n"),
                 ]
             })
             .on_line()
@@ -712,7 +766,7 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter=\""),
         Marker::new("<parameter="),
         Marker::new("</invoke>"),
-        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
@@ -734,7 +788,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</invoke>"),
-        Marker::new("<invoke name=\"").layout("\n", ""),
+        Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
@@ -785,7 +839,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -794,6 +848,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<invoke name=\"").layout("\n", ""),
@@ -999,7 +1054,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                     "reasoning.end",
-                                    &[],
+                                    const { &[Action::CloseReasoning] },
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
@@ -1037,8 +1092,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1071,14 +1128,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
                         ]
                     },
                 ),
@@ -1089,8 +1143,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1110,8 +1166,8 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1125,9 +1181,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_3", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1205,8 +1261,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1235,18 +1291,9 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_suffix",
-                                    const {
-                                        &[
-                                            Action::Argument(ArgumentKind::BySchema {
-                                                python: false,
-                                            }),
-                                        ]
-                                    },
-                                    ARGUMENT_VALUE,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
                         ]
                     },
                 ),
@@ -1305,8 +1352,8 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1331,8 +1378,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
-                            TO_CALL_NAME_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1363,7 +1410,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_FUNCTION_NAME_SUFFIX_3,
+                                    AFTER_FUNCTION_NAME_SUFFIX_5,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1384,7 +1431,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
@@ -1411,17 +1458,23 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             Transition::new(
                                     "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX_3,
+                                    AFTER_FUNCTION_NAME_SUFFIX_5,
                                 )
                                 .recovery(),
-                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
@@ -1696,7 +1749,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=9) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX)
+                    }
                     Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START)
@@ -1738,18 +1795,18 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1768,14 +1825,14 @@ impl Machine for Parser {
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.start_call();
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1783,18 +1840,18 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1816,20 +1873,25 @@ impl Machine for Parser {
                     Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(10) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(17) => {
@@ -1858,8 +1920,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1876,7 +1938,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(9..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1909,7 +1975,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1951,20 +2021,25 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(8 | 9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(13) => {
@@ -1992,7 +2067,7 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.argument(false);
                         Flow::Go(ARGUMENT_VALUE)
                     }
@@ -2035,20 +2110,25 @@ impl Machine for Parser {
                     Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(9) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(11 | 12) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(16) => {
@@ -2091,20 +2171,25 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
+                        io.missing_marker("</invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(8 | 9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(13) => {
@@ -2147,7 +2232,7 @@ impl Machine for Parser {
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => {
                         io.unparsed();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -2176,8 +2261,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(9..=11) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(13) => {
@@ -2216,41 +2306,50 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
                     Found::Marker(7) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=14) => {
+                    Found::Marker(12..=14) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(15) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2299,7 +2398,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
                 io.end_calls();
                 true
             }

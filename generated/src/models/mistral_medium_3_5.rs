@@ -68,14 +68,20 @@ const CALL_NAME: StateId = StateId(12);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_4: StateId = StateId(13);
 
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(14);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(14);
+const ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_REASONING_END_2: StateId = StateId(15);
+const AFTER_ARGUMENTS_2: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(16);
+const AFTER_REASONING_END_2: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(18);
 const MARKER_S: Marker = Marker::new("</s>")
     .at_end(const {
         &[
@@ -132,7 +138,7 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
 );
 const TO_AFTER_REASONING_END_2: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_REASONING_END_2,
     )
     .recovery();
@@ -160,7 +166,7 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
     .recovery();
 const TO_AFTER_REASONING_END_2_B: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_REASONING_END_2,
     )
     .recovery();
@@ -178,6 +184,12 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
 const TO_CONTENT: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
 );
 
@@ -198,7 +210,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`, `</s>[INST]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`, `</s>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_S,
@@ -209,6 +221,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("[/THINK]"),
         Marker::new("[INST]"),
         Marker::new("</s>[INST]"),
+        Marker::new("[TOOL_CALLS]"),
     ]
 });
 
@@ -303,6 +316,11 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -311,6 +329,27 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[TOOL_CALLS]"),
+        Marker::new("[/THINK]"),
+        Marker::new("[THINK]"),
+        Marker::new("[INST]"),
+        Marker::new("</s>[INST]"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>[INST]`; compared with the text at the current position.
+static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_S,
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text("[TOOL_CALLS]"), text("[THINK]"), text("</s>")]
+            }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
@@ -335,7 +374,7 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_S,
@@ -343,6 +382,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("[TOOL_CALLS]"),
@@ -450,6 +490,12 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -492,7 +538,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START,
                             TO_UNPARSED_2,
@@ -583,18 +633,18 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
-                                ARGUMENTS,
+                                AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
-                                    ARGUMENTS,
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartOffered] },
-                                    ARGUMENTS,
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                         ]
@@ -620,6 +670,12 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -638,13 +694,39 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall] },
-                        AFTER_PER_CALL_START_4,
-                    ),
-                ),
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_2)),
+            State::new("AFTER_ARGUMENTS_2", None)
+                .markers(
+                    &AFTER_ARGUMENTS_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_PER_CALL_START_4,
+                                )
+                                .recovery(),
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_REASONING_END_2", None)
                 .markers(
                     &AFTER_REASONING_END_2_MARKERS,
@@ -681,8 +763,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                     "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -699,13 +787,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
@@ -811,6 +893,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
+                    Found::Marker(8) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -836,7 +924,10 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(5) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START)
@@ -919,6 +1010,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
                     Found::Marker(7) => {
@@ -946,13 +1038,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(1 | 2) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Marker(3) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -972,7 +1064,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_REASONING_END_2),
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
                     Found::Marker(7) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -988,6 +1083,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
                 }
             }
             ARGUMENTS => {
@@ -1009,6 +1111,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
                     Found::Marker(7) => {
@@ -1024,11 +1127,58 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_2),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_2 => {
+                match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    _ => Flow::Mismatch,
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             AFTER_REASONING_END_2 => {
@@ -1041,7 +1191,10 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_REASONING_END_2),
+                    Found::Marker(5) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
                     Found::Marker(6) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1077,30 +1230,35 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1127,6 +1285,11 @@ impl Machine for Parser {
             | AFTER_TURN_END_2
             | UNPARSED_2 => true,
             AFTER_PER_CALL_START_4 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_2 => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -59,11 +59,17 @@ const AFTER_PER_CALL_START_3: StateId = StateId(9);
 /// The id of the call.
 const CALL_ID: StateId = StateId(10);
 
+/// Only markers may come here.
+const AFTER_CALL_ID_SUFFIX: StateId = StateId(11);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(11);
+const ARGUMENTS: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(12);
+const AFTER_ARGUMENTS_2: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(14);
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -113,6 +119,12 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
+const TO_CONTENT: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[CALL_ID]`, `[ARGS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
@@ -203,6 +215,11 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `[ARGS]`; compared with the text at the current position.
 static CALL_ID_MARKERS: Markers = Markers::expected(const { &[Marker::new("[ARGS]")] });
 
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -221,7 +238,27 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```").followed_by(const { &[text("[TOOL_CALLS]")] }),
+        Marker::new("[TOOL_CALLS]"),
+        Marker::new("[INST]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s>[INST]"),
+        Marker::new("<eos>[INST]"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -229,6 +266,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("[TOOL_CALLS]"),
@@ -406,12 +444,12 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.call_id.suffix",
                                 const { &[Action::StartCall] },
-                                ARGUMENTS,
+                                AFTER_CALL_ID_SUFFIX,
                             ),
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartOffered] },
-                                    ARGUMENTS,
+                                    AFTER_CALL_ID_SUFFIX,
                                 )
                                 .recovery(),
                         ]
@@ -447,11 +485,17 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.call_id.suffix",
                                 const { &[Action::Id] },
-                                ARGUMENTS,
+                                AFTER_CALL_ID_SUFFIX,
                             ),
                         ]
                     },
                 ),
+            State::new("AFTER_CALL_ID_SUFFIX", None)
+                .markers(
+                    &AFTER_CALL_ID_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -472,13 +516,41 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall] },
-                        AFTER_PER_CALL_START_3,
-                    ),
-                ),
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_2)),
+            State::new("AFTER_ARGUMENTS_2", None)
+                .markers(
+                    &AFTER_ARGUMENTS_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
@@ -491,8 +563,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -511,13 +589,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
@@ -532,8 +604,8 @@ pub static PROGRAM: Program = Program {
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "[TOOL_CALLS]" more
 more ::= call
-call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[CALL_ID]" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[ARGS]" arguments | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[ARGS]" arguments
-arguments ::= layout object more-2
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[CALL_ID]" [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[ARGS]" more-2 | [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} "[ARGS]" more-2
+more-2 ::= layout object more-3
 layout ::= [\t\n\r ]{0,20}
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
@@ -552,7 +624,7 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-2 ::= layout "[TOOL_CALLS]" more | layout
+more-3 ::= layout "[TOOL_CALLS]" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -683,13 +755,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(2) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_CALL_ID_SUFFIX)
                     }
                     Found::Marker(3) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_CALL_ID_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -721,10 +793,17 @@ impl Machine for Parser {
                 match io.name(&CALL_ID_MARKERS) {
                     Found::Marker(0) => {
                         io.id();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_CALL_ID_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL_ID_SUFFIX => {
+                match io.expect(&AFTER_CALL_ID_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
                 }
             }
             ARGUMENTS => {
@@ -746,24 +825,20 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_3)
-                    }
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_2),
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_CALL => {
-                match io.expect(&AFTER_CALL_MARKERS) {
+            AFTER_ARGUMENTS_2 => {
+                match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
                     Found::Marker(0..=4) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_2)
                     }
                     Found::Marker(6) => {
                         io.end_call();
@@ -788,6 +863,45 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(9..=14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
@@ -796,6 +910,11 @@ impl Machine for Parser {
         match state {
             CONTENT | AFTER_TURN_END | UNPARSED_2 => true,
             AFTER_PER_CALL_START_3 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_2 => {
+                io.end_call();
                 io.end_calls();
                 true
             }

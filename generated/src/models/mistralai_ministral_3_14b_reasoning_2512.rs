@@ -65,14 +65,20 @@ const CALL_NAME: StateId = StateId(11);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_4: StateId = StateId(12);
 
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(13);
+const ARGUMENTS: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_REASONING_END_2: StateId = StateId(14);
+const AFTER_ARGUMENTS_2: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(15);
+const AFTER_REASONING_END_2: StateId = StateId(16);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(17);
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_START: Transition = Transition::new(
@@ -111,7 +117,7 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
 );
 const TO_AFTER_REASONING_END_2: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_REASONING_END_2,
     )
     .recovery();
@@ -134,7 +140,7 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
     .recovery();
 const TO_AFTER_REASONING_END_2_B: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_REASONING_END_2,
     )
     .recovery();
@@ -152,6 +158,12 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
 const TO_CONTENT: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
+const TO_CONTENT_B: Transition = Transition::new(
+    "",
+    const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
 );
 
@@ -176,7 +188,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -191,6 +203,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>"),
         Marker::new("</s>[INST]"),
         Marker::new("<eos>[INST]"),
+        Marker::new("[TOOL_CALLS]"),
     ]
 });
 
@@ -287,6 +300,11 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -295,6 +313,29 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[TOOL_CALLS]"),
+        Marker::new("[/THINK]"),
+        Marker::new("[THINK]"),
+        Marker::new("[INST]"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s>[INST]"),
+        Marker::new("<eos>[INST]"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const { &[text("[TOOL_CALLS]"), text("[THINK]")] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
@@ -327,7 +368,7 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -335,6 +376,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("[TOOL_CALLS]"),
@@ -446,6 +488,12 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::Speculate] },
+                                    AFTER_PER_CALL_START_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -488,7 +536,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START,
                             TO_UNPARSED_2,
@@ -574,18 +626,18 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
-                                ARGUMENTS,
+                                AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
-                                    ARGUMENTS,
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.arguments",
                                     const { &[Action::StartOffered] },
-                                    ARGUMENTS,
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                         ]
@@ -615,6 +667,12 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -637,13 +695,43 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall] },
-                        AFTER_PER_CALL_START_4,
-                    ),
-                ),
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_2)),
+            State::new("AFTER_ARGUMENTS_2", None)
+                .markers(
+                    &AFTER_ARGUMENTS_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_2,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_PER_CALL_START_4,
+                                )
+                                .recovery(),
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_REASONING_END_2,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_REASONING_END_2", None)
                 .markers(
                     &AFTER_REASONING_END_2_MARKERS,
@@ -684,8 +772,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -706,13 +800,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                        "",
-                        const { &[Action::EndCall, Action::EndCalls] },
-                        CONTENT,
-                    ),
-                )
+                .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
@@ -810,6 +898,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
+                    Found::Marker(12) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -834,7 +928,10 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(5) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START)
@@ -905,6 +1002,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
                     Found::Marker(7) => {
@@ -932,13 +1030,13 @@ impl Machine for Parser {
                     }
                     Found::Marker(1 | 2) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Marker(3) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -954,7 +1052,10 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_REASONING_END_2),
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
                     Found::Marker(7) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -972,6 +1073,13 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0..=4) => {
@@ -986,6 +1094,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
                     Found::Marker(7) => {
@@ -1001,11 +1110,53 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_2),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_2 => {
+                match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_2)
+                    }
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    _ => Flow::Mismatch,
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(10..=15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             AFTER_REASONING_END_2 => {
@@ -1014,7 +1165,10 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_REASONING_END_2),
+                    Found::Marker(5) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
                     Found::Marker(6) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1045,30 +1199,35 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(11..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1092,6 +1251,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_PER_CALL_START_4 => {
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_2 => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -74,29 +74,35 @@ const CALL_NAME: StateId = StateId(14);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_4: StateId = StateId(15);
 
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(16);
+
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(17);
+const AFTER_ARGUMENTS_2: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(18);
+const AFTER_SECTION_END_3: StateId = StateId(19);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(19);
+const UNPARSED_3: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_8: StateId = StateId(20);
+const AFTER_PER_CALL_START_8: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(22);
 
 /// Broken markup.
-const UNPARSED_4: StateId = StateId(21);
+const UNPARSED_4: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_9: StateId = StateId(22);
+const AFTER_PER_CALL_START_9: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(23);
+const AFTER_CALL: StateId = StateId(25);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .at_end(const {
         &[
@@ -185,7 +191,7 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -253,7 +259,7 @@ const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
     .recovery();
 const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -303,6 +309,7 @@ const TO_UNPARSED_3: Transition = Transition::new(
         UNPARSED_3,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
 const TO_UNPARSED_4: Transition = Transition::new(
         "",
         const { &[Action::EndCall, Action::HoldBack] },
@@ -528,6 +535,11 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -556,8 +568,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -565,6 +577,18 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<|tool_call_end|>"),
+                    text("<|tool_call_begin|>"),
+                    text("<|tool_calls_section_end|>"),
+                    text("<think>"),
+                    text("<|tool_calls_section_begin|>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -633,6 +657,34 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|tool_calls_section_end|>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<|tool_call_argument_begin|>"),
+        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
+        Marker::new("<|im_system|>"),
+        Marker::new("<|media_content|>"),
+        Marker::new("<|media_end|>"),
+        Marker::new("<|media_pad|>"),
+        Marker::new("<|media_start|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
+        Marker::new("<|tool_calls_section_begin|>"),
+    ]
+});
+
 /// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`; searched for by `<` (memchr).
 static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     &[
@@ -671,7 +723,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -680,6 +732,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
@@ -920,7 +973,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -962,7 +1019,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_START_4,
                         ]
                     },
-                ),
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -1053,7 +1111,7 @@ pub static PROGRAM: Program = Program {
                                         },
                                     ]
                                 },
-                                ARGUMENTS,
+                                AFTER_FUNCTION_NAME_SUFFIX,
                             ),
                             Transition::new(
                                     "tools.function.name_suffix",
@@ -1065,13 +1123,20 @@ pub static PROGRAM: Program = Program {
                                             },
                                         ]
                                     },
-                                    ARGUMENTS,
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.arguments",
-                                    const { &[Action::StartOffered] },
-                                    ARGUMENTS,
+                                    const {
+                                        &[
+                                            Action::StartLabelled {
+                                                prefix: text("functions."),
+                                                separator: text(":"),
+                                            },
+                                        ]
+                                    },
+                                    AFTER_FUNCTION_NAME_SUFFIX,
                                 )
                                 .recovery(),
                         ]
@@ -1109,6 +1174,12 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -1139,10 +1210,10 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("AFTER_ARGUMENTS", None)
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_2)),
+            State::new("AFTER_ARGUMENTS_2", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
+                    &AFTER_ARGUMENTS_2_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1151,6 +1222,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_2,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1255,6 +1333,38 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_L)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_2_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_G,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_4)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_4_MARKERS,
@@ -1336,11 +1446,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_ARGUMENTS).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_CONTENT).recovery(),
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1374,9 +1490,10 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "<|tool_calls_section_begin|>" more | "<|tool_call_begin|>" more-2
-more ::= layout "<|tool_call_begin|>" more-2
+more ::= layout "<|tool_call_begin|>" more-2 | call
 layout ::= [\t\n\r ]{0,20}
-more-2 ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|tool_call_argument_begin|>" layout object more-3
+more-2 ::= call
+call ::= [$\x2D-:A-Z_a-z¡-\U0010FFFF]{1,64} layout "<|tool_call_argument_begin|>" layout object more-3
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -1545,7 +1662,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=8) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1593,7 +1714,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
+                    _ => Flow::Go(CALL_NAME),
                 }
             }
             AFTER_PER_CALL_START_2 => {
@@ -1645,8 +1766,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(10) => {
@@ -1695,15 +1821,9 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(2..=4) => {
                         io.start_call_labelled("functions.", ":");
-                        Flow::Go(ARGUMENTS)
-                    }
-                    Found::Marker(4) => {
-                        if !io.start_offered_call() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1723,7 +1843,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1760,6 +1884,13 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -1781,8 +1912,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(10) => {
@@ -1821,12 +1957,12 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_2),
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+            AFTER_ARGUMENTS_2 => {
+                match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1838,48 +1974,58 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_2)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(15..=19) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1903,7 +2049,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1955,7 +2105,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1975,6 +2129,79 @@ impl Machine for Parser {
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_4)
                     }
                 }
             }
@@ -2003,7 +2230,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2053,54 +2284,63 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
-                    Found::Marker(8) => {
+                    Found::Marker(8) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(12) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=19) => {
+                    Found::Marker(16..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2131,7 +2371,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_ARGUMENTS_2 => {
                 io.end_call();
                 io.end_calls();
                 true
@@ -2141,6 +2381,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_PER_CALL_START_8 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT => {
+                io.end_call();
                 io.end_calls();
                 true
             }

@@ -243,6 +243,18 @@ const TO_CONTENT_F: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const {
+            &[
+                Action::Argument(ArgumentKind::BySchema {
+                    python: false,
+                }),
+            ]
+        },
+        ARGUMENT_VALUE,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -452,9 +464,9 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `>`, `\"\n`, `\n`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\">"), Marker::new(">")]
+    &[Marker::new("\">"), Marker::new(">"), Marker::new("\"\n"), Marker::new("\n")]
 });
 
 /// The markers of this state: `</atem:function_calls>`; compared with the text at the current position.
@@ -546,6 +558,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", "\">"),
                     NextName::new(NameKind::Argument, "", ">"),
+                    NextName::new(NameKind::Argument, "", "\"\n"),
+                    NextName::new(NameKind::Argument, "", "\n"),
                 ]
             })
             .on_line()
@@ -776,7 +790,11 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_B,
                             TO_AFTER_PER_CALL_START_B,
-                            Transition::new("reasoning.end", &[], AFTER_PER_CALL_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_PER_CALL_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_CONTENT,
@@ -910,18 +928,9 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_suffix",
-                                    const {
-                                        &[
-                                            Action::Argument(ArgumentKind::BySchema {
-                                                python: false,
-                                            }),
-                                        ]
-                                    },
-                                    ARGUMENT_VALUE,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
                         ]
                     },
                 ),
@@ -959,7 +968,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             Transition::new(
                                     "reasoning.end",
-                                    &[],
+                                    const { &[Action::CloseReasoning] },
                                     AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                                 )
                                 .recovery(),
@@ -1435,7 +1444,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
                     Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1586,7 +1599,7 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.argument(false);
                         Flow::Go(ARGUMENT_VALUE)
                     }
@@ -1621,7 +1634,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();

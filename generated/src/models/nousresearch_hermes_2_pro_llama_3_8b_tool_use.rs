@@ -56,26 +56,35 @@ const AFTER_TOOLS: StateId = StateId(8);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_3: StateId = StateId(9);
 
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(10);
+
+/// Only markers may come here.
+const AFTER_TOOLS_2: StateId = StateId(11);
+
 /// A call, as one object.
-const CALL: StateId = StateId(10);
+const CALL: StateId = StateId(12);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(11);
+const CALL_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(12);
+const AFTER_CALL: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(13);
+const AFTER_PER_CALL_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_4: StateId = StateId(14);
+const AFTER_PER_CALL_END_4: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_TOOLS_4: StateId = StateId(15);
+const AFTER_CONTENT_5: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_TOOLS_7: StateId = StateId(18);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(16);
+const CONTENT_2: StateId = StateId(19);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -87,6 +96,7 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|eot_id|>"),
         ]
     });
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -109,6 +119,10 @@ const TO_CONTENT: Transition = Transition::new(
         const { &[Action::Unparsed] },
         CONTENT,
     )
+    .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
@@ -135,6 +149,17 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
+    )
+    .recovery();
+const TO_AFTER_TOOLS: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCall, Action::Speculate] },
+    AFTER_TOOLS,
+);
+const TO_AFTER_TOOLS_B: Transition = Transition::new(
+        "tools.arguments",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_TOOLS,
     )
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
@@ -236,29 +261,51 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<tool_call>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_call>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<tool_call>").layout("", "\n"),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
-/// The markers of this state: `[`, `<tool_call>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<tool_call>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<tool_call>").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
@@ -293,7 +340,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -302,7 +349,20 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("{"),
+                    text("]"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
@@ -343,8 +403,27 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("{").peek(),
+        Marker::new("]"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_TOOLS_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -559,6 +638,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -570,6 +652,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -588,6 +673,32 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_END_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
+                    const {
+                        &[
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -650,11 +761,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             Transition::new(
-                                "tools",
-                                const { &[Action::EndCall, Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new("tools", &[], AFTER_TOOLS_4),
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_5).recovery(),
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_B,
+                            Transition::new("tools", &[], AFTER_TOOLS_7),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_UNPARSED_2_B,
@@ -708,9 +823,32 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_4", None)
+            State::new("AFTER_CONTENT_5", None)
                 .markers(
-                    &AFTER_TOOLS_4_MARKERS,
+                    &AFTER_CONTENT_5_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_B,
+                            Transition::new("tools", &[], AFTER_TOOLS_7),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_7", None)
+                .markers(
+                    &AFTER_TOOLS_7_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -912,14 +1050,18 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -931,7 +1073,24 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1013,21 +1172,26 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_4),
-                    Found::Marker(8) => {
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_7),
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1096,8 +1260,49 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_4 => {
-                match io.expect(&AFTER_TOOLS_4_MARKERS) {
+            AFTER_CONTENT_5 => {
+                match io.expect(&AFTER_CONTENT_5_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_7),
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11 | 12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_7 => {
+                match io.expect(&AFTER_TOOLS_7_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1173,7 +1378,12 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_4 => {
+            AFTER_CONTENT_5 => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_7 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -69,7 +69,7 @@ const CALL_NAME_3: StateId = StateId(12);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(15);
@@ -99,7 +99,7 @@ const AFTER_ARGUMENTS: StateId = StateId(22);
 const AFTER_TOOLS: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(24);
+const AFTER_PER_CALL_START_6: StateId = StateId(24);
 
 /// A call, as one object.
 const CALL: StateId = StateId(25);
@@ -128,6 +128,34 @@ const MARKER_THINK_C: Marker = Marker::new("</think>")
     .layout("\n", "")
     .followed_by(const { &[text("</think>"), text("<function="), text("<tool_call>")] })
     .leading();
+const MARKER: Marker = Marker::new("\"\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter="),
+            text("</function>"),
+            text("</tool_call>"),
+            text("<tool_call>"),
+            text("<function="),
+            text("<think>"),
+            text("<|im_end|>"),
+        ]
+    });
+const MARKER_B: Marker = Marker::new("\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter="),
+            text("</function>"),
+            text("</tool_call>"),
+            text("<tool_call>"),
+            text("<function="),
+            text("<think>"),
+            text("<|im_end|>"),
+        ]
+    });
 const MARKER_FUNCTION: Marker = Marker::new("</function>")
     .layout("\n", "")
     .followed_by(const {
@@ -198,10 +226,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -216,10 +244,16 @@ const TO_CALL_NAME_3: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -245,20 +279,20 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_NAME_SUFFIX_3,
+    AFTER_FUNCTION_NAME_SUFFIX_5,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_END_3,
 );
-const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
+        const { &[Action::MissingMarker(text("</tool_call>")), Action::EndCall] },
+        AFTER_PER_CALL_END_3,
     )
     .recovery();
 const TO_CALL_NAME_2_B: Transition = Transition::new(
@@ -281,7 +315,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCallIncomplete] },
+        const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -314,7 +348,7 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
@@ -344,7 +378,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -401,7 +435,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_I: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -425,6 +459,18 @@ const TO_CALL_NAME_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCalls, Action::Speculate] },
         CALL_NAME,
+    )
+    .recovery();
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const {
+            &[
+                Action::Argument(ArgumentKind::BySchema {
+                    python: true,
+                }),
+            ]
+        },
+        ARGUMENT_VALUE,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3: Transition = Transition::new(
@@ -557,7 +603,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -588,6 +634,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<|im_end|>"),
                 ]
             }),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -605,21 +653,25 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -640,7 +692,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
-        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -653,7 +705,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -732,7 +784,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
-        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -744,11 +796,13 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `> `; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `> `; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("\"\n").layout("", "\n"),
+        Marker::new("\n").layout("", "\n"),
         Marker::new("> "),
     ]
 });
@@ -790,6 +844,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "\"\n"),
+                    NextName::new(NameKind::Argument, "", "\n"),
                     NextName::new(NameKind::Argument, "", "> "),
                 ]
             })
@@ -844,7 +900,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
-        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -867,7 +923,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
-        Marker::new("<tool_call>").layout("\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -885,7 +941,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
@@ -919,7 +975,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -928,6 +984,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", "\n"),
@@ -1184,7 +1241,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                     "reasoning.end",
-                                    &[],
+                                    const { &[Action::CloseReasoning] },
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
@@ -1223,8 +1280,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1240,7 +1299,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_4,
+                                    AFTER_PER_CALL_START_6,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1257,14 +1316,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
                         ]
                     },
                 ),
@@ -1275,8 +1331,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1296,9 +1354,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1312,9 +1370,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_3", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1324,7 +1382,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1416,9 +1474,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1447,18 +1505,9 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_suffix",
-                                    const {
-                                        &[
-                                            Action::Argument(ArgumentKind::BySchema {
-                                                python: true,
-                                            }),
-                                        ]
-                                    },
-                                    ARGUMENT_VALUE,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
                             Transition::new(
                                     "tools.arguments.name_suffix",
                                     const {
@@ -1532,9 +1581,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1559,9 +1608,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1580,9 +1629,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
-            State::new("AFTER_PER_CALL_START_4", None)
+            State::new("AFTER_PER_CALL_START_6", None)
                 .markers(
-                    &AFTER_PER_CALL_START_4_MARKERS,
+                    &AFTER_PER_CALL_START_6_MARKERS,
                     const {
                         &[
                             TO_CALL_NAME_2,
@@ -1614,7 +1663,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1641,14 +1690,20 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_3)
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_5)
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1928,7 +1983,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=9) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX)
+                    }
                     Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1970,17 +2029,17 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1991,7 +2050,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_6),
                     Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1999,13 +2058,13 @@ impl Machine for Parser {
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2013,17 +2072,17 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2043,15 +2102,15 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
                     Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(13) => {
                         io.end_call_incomplete();
@@ -2063,8 +2122,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(18) => {
@@ -2087,8 +2151,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -2118,8 +2182,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2164,7 +2233,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=13) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2192,7 +2265,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2232,15 +2309,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
@@ -2252,8 +2329,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2275,11 +2357,11 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(4) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE_2)
                     }
@@ -2335,15 +2417,15 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(12) => {
                         io.end_call_incomplete();
@@ -2355,8 +2437,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(17) => {
@@ -2391,15 +2478,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
@@ -2411,8 +2498,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2442,8 +2534,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_4 => {
-                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
+            AFTER_PER_CALL_START_6 => {
+                match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
@@ -2487,8 +2579,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2521,41 +2618,50 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(9) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(16) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2609,7 +2715,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -62,23 +62,32 @@ const AFTER_TOOLS: StateId = StateId(10);
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(11);
 
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(12);
+
+/// Only markers may come here.
+const AFTER_TOOLS_2: StateId = StateId(13);
+
 /// A call, as one object.
-const CALL: StateId = StateId(12);
+const CALL: StateId = StateId(14);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(13);
+const CALL_2: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(14);
+const AFTER_CALL: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(15);
+const AFTER_SECTION_END_3: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(16);
+const AFTER_CONTENT_3: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_TOOLS_5: StateId = StateId(19);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(17);
+const CONTENT_2: StateId = StateId(20);
 const MARKER_SPECIAL_12: Marker = Marker::new("<SPECIAL_12>")
     .layout("\n", "\n")
     .at_end(const {
@@ -96,6 +105,7 @@ const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned
 const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<TOOLCALL>")] })
     .leading();
+const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -119,6 +129,10 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     AFTER_SECTION_START_2,
 );
 const TO_CONTENT: Transition = Transition::new("reasoning.end", &[], CONTENT).recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
+const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
+    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -137,7 +151,7 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -157,11 +171,6 @@ const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_AFTER_CALL: Transition = Transition::new(
-    "",
-    const { &[Action::EndCall] },
-    AFTER_CALL,
-);
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -174,13 +183,8 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
-);
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -204,6 +208,11 @@ const TO_CONTENT_B: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
+);
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+    "tools.section_end",
+    &[],
+    AFTER_SECTION_END_3,
 );
 
 /// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<SPECIAL_11>Assistant`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
@@ -293,29 +302,51 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<TOOLCALL>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<TOOLCALL>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<TOOLCALL>"),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
+    &[
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
+        Marker::new("{'").peek(),
+        Marker::new("{ '").peek(),
+    ]
 });
 
-/// The markers of this state: `[`, `<TOOLCALL>`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: `[`, `<TOOLCALL>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("["),
         Marker::new("<TOOLCALL>").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
+        MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
+});
+
+/// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
+});
+
+/// The markers of this state: `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
@@ -352,7 +383,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -361,6 +392,18 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("</TOOLCALL>"),
+                    text("<think>"),
+                    text("<TOOLCALL>"),
+                    text("<SPECIAL_12>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</TOOLCALL>"),
@@ -388,8 +431,27 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_SPECIAL_12,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new("]"),
+        Marker::new("</TOOLCALL>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
+        Marker::new("<TOOLCALL>"),
+    ]
+});
+
 /// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
-static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
         Marker::new("</s>").at_end(const { &[] }),
@@ -603,7 +665,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_SECTION_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -641,6 +707,9 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -652,6 +721,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -670,6 +742,32 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS_2", None)
+                .markers(
+                    &AFTER_TOOLS_2_MARKERS,
+                    const {
+                        &[
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -698,7 +796,7 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new(
                     "CALL_2",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_2_SHAPE))),
@@ -721,34 +819,56 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_AFTER_CALL),
+                .otherwise(Transition::new("", &[], AFTER_CALL)),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
                             Transition::new(
                                 "tools",
-                                const { &[Action::Speculate] },
+                                const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TOOLS_3),
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_5,
+                            ),
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCalls] }),
+                .otherwise(
+                    Transition::new(
+                        "",
+                        const { &[Action::EndCall, Action::EndCalls] },
+                        CONTENT,
+                    ),
+                )
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
@@ -766,7 +886,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -775,9 +895,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_3", None)
+            State::new("AFTER_CONTENT_3", None)
                 .markers(
-                    &AFTER_TOOLS_3_MARKERS,
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -786,8 +906,35 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_3_C,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new("tools", &[], AFTER_TOOLS_5),
                             TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_TOOLS_5", None)
+                .markers(
+                    &AFTER_TOOLS_5_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_3_D,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
@@ -982,7 +1129,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1022,14 +1173,18 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(CALL),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(3 | 4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1041,7 +1196,24 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(1 | 2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS_2 => {
+                match io.expect(&AFTER_TOOLS_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1058,8 +1230,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(8) => {
@@ -1081,10 +1258,7 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1100,8 +1274,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(8) => {
@@ -1123,15 +1302,113 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    Found::Done => {
-                        io.end_call();
-                        Flow::Go(AFTER_CALL)
-                    }
+                    Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_SECTION_END_3 => {
+                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(8) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(9) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1144,8 +1421,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_3),
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1168,8 +1449,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1178,40 +1459,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_TOOLS_3 => {
-                match io.expect(&AFTER_TOOLS_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1266,6 +1518,7 @@ impl Machine for Parser {
             | UNPARSED_2
             | CONTENT_2 => true,
             AFTER_CALL => {
+                io.end_call();
                 io.end_calls();
                 true
             }
@@ -1273,7 +1526,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_3 => {
+            AFTER_CONTENT_3 => {
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

@@ -149,7 +149,7 @@ const TO_AFTER_SECTION_END_3: Transition = Transition::new(
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -210,9 +210,15 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
+const TO_CALL_NAME: Transition = Transition::new(
+        "tools",
+        const { &[Action::Speculate] },
+        CALL_NAME,
+    )
+    .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
     )
     .recovery();
@@ -393,7 +399,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -401,6 +407,8 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new(","),
+        Marker::new(";"),
         Marker::new("</function_calls>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -531,7 +539,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(")")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -539,8 +547,10 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
+        Marker::new(";"),
         Marker::new("</function_calls>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -740,7 +750,11 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START,
                                 )
                                 .recovery(),
-                            Transition::new("reasoning.end", &[], AFTER_SECTION_START)
+                            Transition::new(
+                                    "reasoning.end",
+                                    const { &[Action::CloseReasoning] },
+                                    AFTER_SECTION_START,
+                                )
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
@@ -876,6 +890,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_CALL_NAME,
+                            TO_CALL_NAME,
                             Transition::new(
                                 "tools.section_end",
                                 &[],
@@ -1072,14 +1088,26 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    AFTER_TOOLS,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall] },
                                     AFTER_FUNCTION_CLOSE,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
                                 )
                                 .recovery(),
                             TO_AFTER_SECTION_END_3,
@@ -1276,7 +1304,11 @@ impl Machine for Parser {
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_START)
+                    }
                     Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1340,8 +1372,13 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(5) => {
                         io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
                     Found::Marker(7) => {
@@ -1434,34 +1471,42 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(5 | 6) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(11..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1530,7 +1575,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
                     Found::Marker(7) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -1591,42 +1640,56 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(5) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
                     }
                     Found::Marker(6) => {
                         io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(13..=19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -1634,7 +1697,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -62,71 +62,95 @@ const CALL_NAME: StateId = StateId(10);
 /// The name of the called function.
 const CALL_NAME_7: StateId = StateId(11);
 
+/// Only markers may come here.
+const AFTER_PER_CALL_START_7: StateId = StateId(12);
+
 /// The id of the call.
-const CALL_ID: StateId = StateId(12);
+const CALL_ID: StateId = StateId(13);
 
 /// The name of the called function.
-const CALL_NAME_8: StateId = StateId(13);
+const CALL_NAME_8: StateId = StateId(14);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_8: StateId = StateId(15);
 
 /// The id of the call.
-const CALL_ID_2: StateId = StateId(14);
+const CALL_ID_2: StateId = StateId(16);
 
 /// The id of the call.
-const CALL_ID_4: StateId = StateId(15);
+const CALL_ID_4: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_9: StateId = StateId(18);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(17);
+const AFTER_ARGUMENTS: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_3: StateId = StateId(18);
+const AFTER_PER_CALL_END_3: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(22);
 
 /// Answer text.
-const CONTENT_3: StateId = StateId(19);
+const CONTENT_3: StateId = StateId(23);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(20);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_6: StateId = StateId(21);
+const AFTER_PER_CALL_END_6: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_7: StateId = StateId(22);
+const AFTER_PER_CALL_START_12: StateId = StateId(26);
 
 /// The id of the call.
-const CALL_ID_11: StateId = StateId(23);
+const CALL_ID_11: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_10: StateId = StateId(24);
+const AFTER_PER_CALL_START_22: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_11: StateId = StateId(25);
+const AFTER_PER_CALL_START_27: StateId = StateId(29);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_28: StateId = StateId(30);
+
+/// The id of the call.
+const CALL_ID_29: StateId = StateId(31);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(32);
+
+/// The id of the call.
+const CALL_ID_33: StateId = StateId(33);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX_10: StateId = StateId(34);
+
+/// Only markers may come here.
+const AFTER_FUNCTION_NAME_SUFFIX_11: StateId = StateId(35);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS_3: StateId = StateId(26);
-
-/// The id of the call.
-const CALL_ID_23: StateId = StateId(27);
+const ARGUMENTS_3: StateId = StateId(36);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(28);
+const AFTER_ARGUMENTS_3: StateId = StateId(37);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_2: StateId = StateId(29);
+const AFTER_PER_CALL_END_14: StateId = StateId(38);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_3: StateId = StateId(30);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_END_14: StateId = StateId(31);
+const AFTER_CONTENT_3: StateId = StateId(39);
 
 /// Broken markup.
-const UNPARSED_5: StateId = StateId(32);
+const UNPARSED_5: StateId = StateId(40);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_20: StateId = StateId(33);
+const AFTER_PER_CALL_END_20: StateId = StateId(41);
 const MARKER_RETURN: Marker = Marker::new("<|return|>")
     .at_end(const {
         &[
@@ -199,6 +223,12 @@ const TO_CONTENT: Transition = Transition::new(
     const { &[Action::CloseContent] },
     CONTENT,
 );
+const TO_CONTENT_B: Transition = Transition::new(
+        "content.start",
+        const { &[Action::OpenContent] },
+        CONTENT,
+    )
+    .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
         "turn.end",
         const { &[Action::AfterEnd] },
@@ -216,6 +246,12 @@ const TO_CALL_NAME_7: Transition = Transition::new(
         CALL_NAME_7,
     )
     .recovery();
+const TO_AFTER_PER_CALL_START_7: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        AFTER_PER_CALL_START_7,
+    )
+    .recovery();
 const TO_CALL_ID: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Speculate] },
@@ -228,13 +264,13 @@ const TO_CALL_NAME_8: Transition = Transition::new(
         CALL_NAME_8,
     )
     .recovery();
-const TO_CONTENT_B: Transition = Transition::new(
+const TO_CONTENT_C: Transition = Transition::new(
         "tools.per_call_end",
         const { &[Action::Unparsed] },
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_C: Transition = Transition::new(
+const TO_CONTENT_D: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::Unparsed] },
         CONTENT,
@@ -264,26 +300,26 @@ const TO_AFTER_PER_CALL_START_C: Transition = Transition::new(
         AFTER_PER_CALL_START,
     )
     .recovery();
-const TO_ARGUMENTS_3: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
     "tools.function.name_suffix",
     const { &[Action::StartCall] },
-    ARGUMENTS_3,
+    AFTER_FUNCTION_NAME_SUFFIX,
 );
-const TO_AFTER_FUNCTION_NAME_SUFFIX_2: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_11: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_2,
+        AFTER_FUNCTION_NAME_SUFFIX_11,
     )
     .recovery();
-const TO_ARGUMENTS_3_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
     "tools.function.name_suffix",
     const { &[Action::StartRecipient] },
-    ARGUMENTS_3,
+    AFTER_FUNCTION_NAME_SUFFIX,
 );
-const TO_AFTER_FUNCTION_NAME_SUFFIX_2_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_11_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartRecipient] },
-        AFTER_FUNCTION_NAME_SUFFIX_2,
+        AFTER_FUNCTION_NAME_SUFFIX_11,
     )
     .recovery();
 const TO_CALL_ID_11: Transition = Transition::new(
@@ -304,10 +340,21 @@ const TO_CALL_ID_2: Transition = Transition::new(
         CALL_ID_2,
     )
     .recovery();
+const TO_AFTER_PER_CALL_START_22: Transition = Transition::new(
+        "tools.per_call_start",
+        &[],
+        AFTER_PER_CALL_START_22,
+    )
+    .recovery();
 const TO_CALL_ID_4: Transition = Transition::new("tools.per_call_start", &[], CALL_ID_4)
     .recovery();
-const TO_ARGUMENTS: Transition = Transition::new("tools.per_call_start", &[], ARGUMENTS)
+const TO_AFTER_PER_CALL_START_9: Transition = Transition::new(
+        "tools.per_call_start",
+        &[],
+        AFTER_PER_CALL_START_9,
+    )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -334,12 +381,18 @@ const TO_CONTENT_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
     CONTENT_2,
 );
-const TO_CONTENT_D: Transition = Transition::new(
+const TO_CONTENT_E: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCall, Action::EndCalls, Action::CloseContent] },
     CONTENT,
 );
-const TO_CONTENT_E: Transition = Transition::new(
+const TO_CONTENT_F: Transition = Transition::new(
+        "content.start",
+        const { &[Action::EndCall, Action::EndCalls, Action::OpenContent] },
+        CONTENT,
+    )
+    .recovery();
+const TO_CONTENT_G: Transition = Transition::new(
         "turn.assistant_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Unparsed] },
         CONTENT,
@@ -362,22 +415,28 @@ const TO_CALL_NAME_7_B: Transition = Transition::new(
         CALL_NAME_7,
     )
     .recovery();
+const TO_AFTER_PER_CALL_START_7_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_PER_CALL_START_7,
+    )
+    .recovery();
 const TO_CALL_ID_B: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
         CALL_ID,
     )
     .recovery();
-const TO_CONTENT_3_B: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_CALL_NAME_8_B: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
         CALL_NAME_8,
+    )
+    .recovery();
+const TO_UNPARSED_3: Transition = Transition::new(
+        "",
+        const { &[Action::EndCall, Action::HoldBack] },
+        UNPARSED_3,
     )
     .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
@@ -407,11 +466,17 @@ const TO_CONTENT_2_C: Transition = Transition::new(
     const { &[Action::EndCalls, Action::OpenContent] },
     CONTENT_2,
 );
-const TO_CONTENT_F: Transition = Transition::new(
+const TO_CONTENT_H: Transition = Transition::new(
     "content.end",
     const { &[Action::EndCalls, Action::CloseContent] },
     CONTENT,
 );
+const TO_CONTENT_I: Transition = Transition::new(
+        "content.start",
+        const { &[Action::EndCalls, Action::OpenContent] },
+        CONTENT,
+    )
+    .recovery();
 const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls, Action::AfterEnd] },
@@ -429,6 +494,12 @@ const TO_CALL_NAME_7_C: Transition = Transition::new(
         CALL_NAME_7,
     )
     .recovery();
+const TO_AFTER_PER_CALL_START_7_C: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        AFTER_PER_CALL_START_7,
+    )
+    .recovery();
 const TO_CALL_ID_C: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::EndCalls, Action::Speculate] },
@@ -441,11 +512,30 @@ const TO_CALL_NAME_8_C: Transition = Transition::new(
         CALL_NAME_8,
     )
     .recovery();
-const TO_CONTENT_G: Transition = Transition::new(
+const TO_CONTENT_J: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CONTENT_3_B: Transition = Transition::new(
+        "content",
+        const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
+        CONTENT_3,
+    )
+    .recovery();
+const TO_ARGUMENTS_3: Transition = Transition::new("content", &[], ARGUMENTS_3)
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
+    "tools.function.name_suffix",
+    &[],
+    AFTER_FUNCTION_NAME_SUFFIX,
+);
+const TO_CALL_ID_33: Transition = Transition::new(
+        "tools.function.name_suffix",
+        &[],
+        CALL_ID_33,
+    )
+    .recovery();
 const TO_AFTER_PER_CALL_END_14: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
@@ -462,19 +552,14 @@ const TO_CALL_NAME_7_D: Transition = Transition::new(
         CALL_NAME_7,
     )
     .recovery();
-const TO_ARGUMENTS_3_C: Transition = Transition::new(
-    "tools.function.name_suffix",
-    &[],
-    ARGUMENTS_3,
-);
-const TO_CALL_ID_23: Transition = Transition::new(
-        "tools.function.name_suffix",
-        &[],
-        CALL_ID_23,
+const TO_UNPARSED_5: Transition = Transition::new(
+        "",
+        const { &[Action::EndCall, Action::HoldBack] },
+        UNPARSED_5,
     )
     .recovery();
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -499,6 +584,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("to=functions.").layout(" ", ""),
@@ -512,13 +598,14 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|call|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_RETURN,
@@ -542,6 +629,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>").leading(),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|return|>"),
@@ -558,13 +646,14 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", "").leading(),
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|channel|>final<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_RETURN,
@@ -587,6 +676,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
     ]
@@ -628,7 +718,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant"), Marker::new("<|channel|>analysis<|message|>")]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -653,6 +743,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("to=functions.").layout(" ", ""),
@@ -666,6 +757,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
@@ -683,7 +775,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|call|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_RETURN,
@@ -707,6 +799,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>").leading(),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|return|>"),
@@ -722,6 +815,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
     ]
@@ -765,19 +859,30 @@ static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `to=`; compared with the text at the current position.
+static AFTER_PER_CALL_START_7_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("to=").layout(" ", "")]
+});
+
 /// The markers of this state: `<|constrain|>`, `<|message|>`, ` `; compared with the text at the current position.
 static CALL_ID_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|constrain|>"), Marker::new("<|message|>"), Marker::new(" ")]
 });
 
-/// The markers of this state: `<|channel|>`, `<|start|>`, `<|constrain|>`, `<|message|>`; compared with the text at the current position.
+/// The markers of this state: `<|channel|>final`, `<|channel|>`, `<|start|>`, `<|constrain|>`, `<|message|>`; compared with the text at the current position.
 static CALL_NAME_8_MARKERS: Markers = Markers::expected(const {
     &[
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("<|constrain|>"),
         Marker::new("<|message|>"),
     ]
+});
+
+/// The markers of this state: `<|constrain|>`, `<|message|>`, ` `; compared with the text at the current position.
+static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>"), Marker::new("<|message|>"), Marker::new(" ")]
 });
 
 /// The markers of this state: `<|constrain|>`, `<|message|>`, ` `; compared with the text at the current position.
@@ -790,7 +895,12 @@ static CALL_ID_4_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|message|>")]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_RETURN,
@@ -815,6 +925,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
@@ -828,12 +939,13 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -842,6 +954,39 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<|call|>"),
+                    text("<|channel|>analysis<|message|>"),
+                    text("<|start|>assistant<|channel|>analysis<|message|>"),
+                    text("<|channel|>final<|message|>"),
+                    text("<|start|>assistant<|channel|>final<|message|>"),
+                    text(
+                        "<|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+                    ),
+                    text("<|start|>assistant<|channel|>final json<|message|>"),
+                    text("<|start|>assistant<|channel|>commentary<|message|>"),
+                    text(
+                        "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+                    ),
+                    text("<|start|>assistant<|channel|>commentary json<|message|>"),
+                    text("<|channel|>final <|constrain|>json<|message|>"),
+                    text("<|channel|>final json<|message|>"),
+                    text("<|channel|>commentary<|message|>"),
+                    text("<|channel|>commentary <|constrain|>json<|message|>"),
+                    text("<|channel|>commentary json<|message|>"),
+                    text("<|end|>"),
+                    text("to=functions."),
+                    text("<|start|>assistant to=functions."),
+                    text("<|start|>assistant<|channel|>commentary to=functions."),
+                    text("<|start|>assistant<|channel|>analysis to=functions."),
+                    text("<|channel|>commentary to=functions."),
+                    text("<|channel|>analysis to=functions."),
+                    text("<|return|>"),
+                ]
+            }),
         Marker::new("<|call|>"),
         Marker::new("<|channel|>analysis<|message|>"),
         MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
@@ -858,10 +1003,10 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("```"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
         MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
@@ -873,13 +1018,14 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -904,6 +1050,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("to=functions.").layout(" ", ""),
@@ -917,13 +1064,62 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_RETURN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|call|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
+        Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("```"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
+    ]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_3_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_RETURN,
@@ -948,6 +1144,7 @@ static CONTENT_3_MARKERS: Markers = Markers::new(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>").leading(),
         Marker::new("<|call|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|start|>assistant to=functions."),
@@ -960,6 +1157,7 @@ static CONTENT_3_MARKERS: Markers = Markers::new(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
     ]
@@ -970,7 +1168,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -995,6 +1193,7 @@ static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
         Marker::new("to=functions.").layout(" ", ""),
@@ -1008,6 +1207,7 @@ static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|start|>assistant<|channel|>analysis to="),
         Marker::new("<|channel|>commentary to="),
         Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
@@ -1015,7 +1215,7 @@ static AFTER_PER_CALL_END_6_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|constrain|>`; compared with the text at the current position.
-static AFTER_PER_CALL_START_7_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_12_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|constrain|>")]
 });
 
@@ -1024,17 +1224,59 @@ static CALL_ID_11_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|message|>")]
 });
 
+/// The markers of this state: `<|constrain|>`; compared with the text at the current position.
+static AFTER_PER_CALL_START_22_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>")]
+});
+
 /// The markers of this state: `<|constrain|>`, `to=`; compared with the text at the current position.
-static AFTER_PER_CALL_START_10_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_27_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|constrain|>"), Marker::new("to=").layout(" ", "")]
 });
 
 /// The markers of this state: `functions.`; compared with the text at the current position.
-static AFTER_PER_CALL_START_11_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_28_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("functions.")]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|constrain|>`, `<|message|>`, ` `; compared with the text at the current position.
+static CALL_ID_29_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>"), Marker::new("<|message|>"), Marker::new(" ")]
+});
+
+/// The markers of this state: ````json`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("```json"), Marker::new("```")]
+});
+
+/// The markers of this state: `<|message|>`; compared with the text at the current position.
+static CALL_ID_33_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|message|>")]
+});
+
+/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`, `{`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_10_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("json<|message|>").layout(" ", ""),
+        Marker::new("<|channel|>analysis json<|message|>"),
+        Marker::new("<|constrain|>"),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<|constrain|>`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_11_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("<|constrain|>")]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>final`, `<|channel|>`, `<|start|>`; searched for by `<` (memchr).
 static ARGUMENTS_3_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_RETURN,
@@ -1069,41 +1311,17 @@ static ARGUMENTS_3_MARKERS: Markers = Markers::new(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
     ]
 });
 
-/// The markers of this state: `<|message|>`; compared with the text at the current position.
-static CALL_ID_23_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|message|>")]
-});
-
-/// The markers of this state: `<|channel|>commentary json<|message|>`, `<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>analysis<|message|>`, `<|constrain|>json<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>analysis <|constrain|>json<|message|>`, `json<|message|>`, `<|channel|>analysis json<|message|>`, `<|constrain|>`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        Marker::new("<|channel|>analysis<|message|>"),
-        MARKER_CONSTRAIN_JSON_MESSAGE,
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        MARKER_CHANNEL_ANALYSIS_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("json<|message|>").layout(" ", ""),
-        Marker::new("<|channel|>analysis json<|message|>"),
-        Marker::new("<|constrain|>"),
-    ]
-});
-
-/// The markers of this state: `<|constrain|>`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<|constrain|>")]
-});
-
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_ARGUMENTS_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -1112,6 +1330,39 @@ static AFTER_ARGUMENTS_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<|call|>"),
+                    text("to=functions."),
+                    text("<|start|>assistant to=functions."),
+                    text("<|start|>assistant<|channel|>commentary to=functions."),
+                    text("<|start|>assistant<|channel|>analysis to=functions."),
+                    text("<|channel|>commentary to=functions."),
+                    text("<|channel|>analysis to=functions."),
+                    text("<|channel|>analysis<|message|>"),
+                    text("<|start|>assistant<|channel|>analysis<|message|>"),
+                    text("<|channel|>final<|message|>"),
+                    text("<|start|>assistant<|channel|>final<|message|>"),
+                    text(
+                        "<|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+                    ),
+                    text("<|start|>assistant<|channel|>final json<|message|>"),
+                    text("<|start|>assistant<|channel|>commentary<|message|>"),
+                    text(
+                        "<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>",
+                    ),
+                    text("<|start|>assistant<|channel|>commentary json<|message|>"),
+                    text("<|channel|>final <|constrain|>json<|message|>"),
+                    text("<|channel|>final json<|message|>"),
+                    text("<|channel|>commentary<|message|>"),
+                    text("<|channel|>commentary <|constrain|>json<|message|>"),
+                    text("<|channel|>commentary json<|message|>"),
+                    text("<|end|>"),
+                    text("<|return|>"),
+                ]
+            }),
         Marker::new("<|call|>"),
         Marker::new("to=functions.").layout(" ", ""),
         Marker::new("<|start|>assistant to=functions."),
@@ -1139,17 +1390,18 @@ static AFTER_ARGUMENTS_3_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|start|>assistant"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("```"),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_14_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -1185,8 +1437,58 @@ static AFTER_PER_CALL_END_14_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("<|channel|>final"),
+        Marker::new("<|channel|>"),
+        Marker::new("<|start|>"),
+        Marker::new("to=").layout(" ", ""),
+    ]
+});
+
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_RETURN,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|call|>"),
+        Marker::new("to=functions.").layout(" ", ""),
+        Marker::new("<|start|>assistant to=functions."),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
+        Marker::new("<|channel|>commentary to=functions."),
+        Marker::new("<|channel|>analysis to=functions."),
+        Marker::new("<|start|>assistant to="),
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
+        Marker::new("<|start|>assistant<|channel|>analysis to="),
+        Marker::new("<|channel|>commentary to="),
+        Marker::new("<|channel|>analysis to="),
+        Marker::new("<|channel|>analysis<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
+        Marker::new("<|channel|>final<|message|>"),
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
+        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>final json<|message|>"),
+        Marker::new("<|channel|>commentary<|message|>"),
+        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
+        Marker::new("<|channel|>commentary json<|message|>"),
+        Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
+        Marker::new("<|start|>assistant"),
+        Marker::new("<|return|>"),
+        Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("```"),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
@@ -1198,7 +1500,7 @@ static UNPARSED_5_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|call|>").peek()]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|return|>`, `<|end|><|start|>user<|message|>`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_20_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_RETURN,
@@ -1234,8 +1536,10 @@ static AFTER_PER_CALL_END_20_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
         Marker::new("<|channel|>commentary json<|message|>"),
         Marker::new("<|end|>"),
+        Marker::new("<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
+        Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
         Marker::new("to=").layout(" ", ""),
@@ -1306,6 +1610,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT,
+                            TO_CONTENT_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
@@ -1319,6 +1624,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_AFTER_PER_CALL_START_7,
                             TO_CALL_ID,
                             TO_CALL_ID,
                             TO_CALL_NAME_8,
@@ -1356,6 +1662,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
+                            TO_CONTENT_D,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_3,
@@ -1370,6 +1677,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_AFTER_PER_CALL_START_7,
                             TO_CALL_ID,
                             TO_CALL_ID,
                             TO_CALL_NAME_8,
@@ -1411,6 +1719,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_AFTER_PER_CALL_START_7,
                             TO_CALL_ID,
                             TO_CALL_ID,
                         ]
@@ -1495,6 +1804,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2,
                             TO_CONTENT_2,
                             TO_CONTENT,
+                            TO_CONTENT_B,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
@@ -1508,6 +1818,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_AFTER_PER_CALL_START_7,
                             TO_CALL_ID,
                             TO_CALL_ID,
                             TO_CALL_NAME_8,
@@ -1559,6 +1870,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
+                            TO_CONTENT_D,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CONTENT_3,
@@ -1572,6 +1884,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_AFTER_PER_CALL_START_7,
                             TO_CALL_ID,
                             TO_CALL_ID,
                         ]
@@ -1584,29 +1897,29 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
-                            TO_ARGUMENTS_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
-                                    CALL_ID_23,
+                                    CALL_ID_33,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                    AFTER_FUNCTION_NAME_SUFFIX_10,
                                 )
                                 .recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_2,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_2,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_11,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_11,
                         ]
                     },
                 ),
@@ -1615,29 +1928,39 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_7_MARKERS,
                     const {
                         &[
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
-                            TO_ARGUMENTS_3_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartRecipient] },
-                                    CALL_ID_23,
+                                    CALL_ID_33,
                                 )
                                 .recovery(),
                             Transition::new(
                                     "tools.function.name_suffix",
                                     const { &[Action::StartRecipient] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                    AFTER_FUNCTION_NAME_SUFFIX_10,
                                 )
                                 .recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_11_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_11_B,
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_START_7", None)
+                .markers(
+                    &AFTER_PER_CALL_START_7_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools.per_call_start", &[], CALL_ID_29)
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1651,7 +1974,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_10,
+                                    AFTER_PER_CALL_START_27,
                                 )
                                 .recovery(),
                         ]
@@ -1662,6 +1985,12 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_8_MARKERS,
                     const {
                         &[
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_8,
+                                )
+                                .recovery(),
                             TO_CALL_ID_2,
                             TO_CALL_ID_2,
                             Transition::new(
@@ -1673,9 +2002,20 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::StartRecipient] },
-                                    ARGUMENTS,
+                                    AFTER_PER_CALL_START_9,
                                 )
                                 .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_START_8", None)
+                .markers(
+                    &AFTER_PER_CALL_START_8_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_ID_11,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_22,
                         ]
                     },
                 ),
@@ -1685,18 +2025,24 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_ID_4,
-                            TO_ARGUMENTS,
+                            TO_AFTER_PER_CALL_START_9,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_7,
+                                    AFTER_PER_CALL_START_12,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
             State::new("CALL_ID_4", Some(Hole::Id))
-                .markers(&CALL_ID_4_MARKERS, const { &[TO_ARGUMENTS] }),
+                .markers(&CALL_ID_4_MARKERS, const { &[TO_AFTER_PER_CALL_START_9] }),
+            State::new("AFTER_PER_CALL_START_9", None)
+                .markers(
+                    &AFTER_PER_CALL_START_9_MARKERS,
+                    const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS)),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -1723,8 +2069,9 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
-                            TO_CONTENT_D,
                             TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CALL_NAME_B,
@@ -1737,6 +2084,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
+                            TO_AFTER_PER_CALL_START_7_B,
                             TO_CALL_ID_B,
                             TO_CALL_ID_B,
                         ]
@@ -1754,6 +2102,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_START_2_B,
                             TO_START_2_B,
@@ -1769,11 +2124,11 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
-                            TO_CONTENT_D,
                             TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_CONTENT_3_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
@@ -1785,20 +2140,14 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
                             TO_CALL_NAME_7_B,
+                            TO_AFTER_PER_CALL_START_7_B,
                             TO_CALL_ID_B,
                             TO_CALL_ID_B,
                             TO_CALL_NAME_8_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCall, Action::HoldBack] },
-                            UNPARSED_3,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_3", None)
                 .markers(
@@ -1826,7 +2175,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_F,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CALL_NAME_C,
@@ -1840,14 +2190,67 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
+                            TO_AFTER_PER_CALL_START_7_C,
                             TO_CALL_ID_C,
                             TO_CALL_ID_C,
                             TO_CALL_NAME_8_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(
+                    &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_START_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_3_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_CALL_NAME_7_B,
+                            TO_AFTER_PER_CALL_START_7_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_NAME_8_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_3_MARKERS,
@@ -1882,6 +2285,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
+                            TO_CONTENT_D,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
                             TO_CALL_NAME,
@@ -1892,6 +2296,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
                             TO_CALL_NAME_7,
+                            TO_AFTER_PER_CALL_START_7,
                             TO_CALL_ID,
                             TO_CALL_ID,
                         ]
@@ -1942,7 +2347,8 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_F,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CALL_NAME_C,
@@ -1956,38 +2362,42 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
                             TO_CALL_NAME_7_C,
+                            TO_AFTER_PER_CALL_START_7_C,
                             TO_CALL_ID_C,
                             TO_CALL_ID_C,
                             TO_CALL_NAME_8_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_PER_CALL_START_7", None)
-                .markers(&AFTER_PER_CALL_START_7_MARKERS, const { &[TO_CALL_ID_4] })
+            State::new("AFTER_PER_CALL_START_12", None)
+                .markers(&AFTER_PER_CALL_START_12_MARKERS, const { &[TO_CALL_ID_4] })
                 .otherwise(Transition::new("", &[], CALL_ID_4)),
             State::new("CALL_ID_11", Some(Hole::Id))
                 .markers(&CALL_ID_11_MARKERS, const { &[TO_AFTER_PER_CALL_END_3] }),
-            State::new("AFTER_PER_CALL_START_10", None)
+            State::new("AFTER_PER_CALL_START_22", None)
+                .markers(&AFTER_PER_CALL_START_22_MARKERS, const { &[TO_CALL_ID_11] })
+                .otherwise(Transition::new("", &[], CALL_ID_11)),
+            State::new("AFTER_PER_CALL_START_27", None)
                 .markers(
-                    &AFTER_PER_CALL_START_10_MARKERS,
+                    &AFTER_PER_CALL_START_27_MARKERS,
                     const {
                         &[
                             TO_CALL_ID_11,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_11,
+                                    AFTER_PER_CALL_START_28,
                                 )
                                 .recovery(),
                         ]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_ID_11)),
-            State::new("AFTER_PER_CALL_START_11", None)
+            State::new("AFTER_PER_CALL_START_28", None)
                 .markers(
-                    &AFTER_PER_CALL_START_11_MARKERS,
+                    &AFTER_PER_CALL_START_28_MARKERS,
                     const {
                         &[
                             Transition::new("tools.per_call_start", &[], CALL_NAME_8)
@@ -1996,6 +2406,67 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME_8)),
+            State::new("CALL_ID_29", Some(Hole::Id))
+                .markers(
+                    &CALL_ID_29_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_ID_11,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_START_22,
+                        ]
+                    },
+                ),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
+                    const { &[TO_ARGUMENTS_3, TO_ARGUMENTS_3] },
+                )
+                .otherwise(Transition::new("", &[], ARGUMENTS_3)),
+            State::new("CALL_ID_33", Some(Hole::Id))
+                .markers(
+                    &CALL_ID_33_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                    "tools.function.name_suffix",
+                                    &[],
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_10", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_10_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_CALL_ID_33,
+                            Transition::new(
+                                    "tools.arguments",
+                                    &[],
+                                    AFTER_FUNCTION_NAME_SUFFIX,
+                                )
+                                .recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_ID_33)),
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_11", None)
+                .markers(
+                    &AFTER_FUNCTION_NAME_SUFFIX_11_MARKERS,
+                    const { &[TO_CALL_ID_33] },
+                ),
             State::new("ARGUMENTS_3", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_3_MARKERS,
@@ -2032,54 +2503,18 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
-                            TO_CONTENT_D,
                             TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_AFTER_PER_CALL_START_7_B,
                             TO_CALL_ID_B,
                             TO_CALL_ID_B,
                         ]
                     },
                 )
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS_3)),
-            State::new("CALL_ID_23", Some(Hole::Id))
-                .markers(
-                    &CALL_ID_23_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    &[],
-                                    ARGUMENTS_3,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                ),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX", None)
-                .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_MARKERS,
-                    const {
-                        &[
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_ARGUMENTS_3_C,
-                            TO_CALL_ID_23,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_ID_23)),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_2", None)
-                .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS,
-                    const { &[TO_CALL_ID_23] },
-                ),
             State::new("AFTER_ARGUMENTS_3", None)
                 .markers(
                     &AFTER_ARGUMENTS_3_MARKERS,
@@ -2091,6 +2526,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS_3,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
                             TO_AFTER_PER_CALL_END_14,
                             TO_CALL_NAME_D,
                             TO_CALL_NAME_D,
@@ -2117,25 +2559,19 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
                             TO_CONTENT_2_B,
-                            TO_CONTENT_D,
                             TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
-                            TO_CONTENT_3_B,
+                            TO_AFTER_PER_CALL_START_7_B,
                             TO_CALL_ID_B,
                             TO_CALL_ID_B,
                             TO_CALL_NAME_8_B,
                         ]
                     },
                 )
-                .otherwise(
-                    Transition::new(
-                            "",
-                            const { &[Action::EndCall, Action::HoldBack] },
-                            UNPARSED_5,
-                        )
-                        .recovery(),
-                )
+                .otherwise(TO_UNPARSED_5)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_14", None)
                 .markers(
@@ -2174,17 +2610,71 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_F,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_AFTER_PER_CALL_START_7_C,
                             TO_CALL_ID_C,
                             TO_CALL_ID_C,
                             TO_CALL_NAME_8_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_14,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_CALL_NAME_7_D,
+                            TO_START_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_2_B,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_3_B,
+                            TO_AFTER_PER_CALL_START_7_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_ID_B,
+                            TO_CALL_NAME_8_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_5)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("UNPARSED_5", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_5_MARKERS,
@@ -2240,16 +2730,18 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
                             TO_CONTENT_2_C,
-                            TO_CONTENT_F,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_AFTER_PER_CALL_START_7_C,
                             TO_CALL_ID_C,
                             TO_CALL_ID_C,
                             TO_CALL_NAME_8_C,
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_G)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
         ]
     }),
@@ -2263,9 +2755,9 @@ pub static PROGRAM: Program = Program {
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
 pub const GRAMMAR: &str = r#"root ::= "to=functions." call | "<|start|>assistant to=functions." call | "<|start|>assistant<|channel|>commentary to=functions." call | "<|start|>assistant<|channel|>analysis to=functions." call | "<|channel|>commentary to=functions." call | "<|channel|>analysis to=functions." call
-call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "json<|message|>" arguments | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis json<|message|>" arguments
+call ::= [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary json<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|constrain|>json<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>commentary <|constrain|>json<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis <|constrain|>json<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "json<|message|>" more | [$\x2D-:A-Z_a-ik-z¡-\U0010FFFF]{1,64} layout "<|channel|>analysis json<|message|>" more
 layout ::= [\t\n\r ]{0,20}
-arguments ::= layout object more
+more ::= layout object more-2
 object ::= "{" ws (member ("," ws member)*)? "}"
 ws ::= [\t ]{0,4} ws-line{0,2}
 ws-line ::= "\r"? "\n" [\t ]{0,80}
@@ -2283,10 +2775,10 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "<|return|>" more-2 | layout "<|call|>" more-3 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout "<|end|>" end | layout
-more-2 ::= layout
-more-3 ::= layout "<|return|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout "<|end|>" end | layout
-end ::= layout "<|return|>" more-2 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout
+more-2 ::= layout "<|return|>" more-3 | layout "<|call|>" more-4 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout "<|end|>" end | layout
+more-3 ::= layout
+more-4 ::= layout "<|return|>" more-3 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout "<|end|>" end | layout
+end ::= layout "<|return|>" more-3 | layout ("to=functions." | "<|start|>assistant to=functions." | "<|start|>assistant<|channel|>commentary to=functions." | "<|start|>assistant<|channel|>analysis to=functions." | "<|channel|>commentary to=functions." | "<|channel|>analysis to=functions.") call | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -2344,29 +2836,33 @@ impl Machine for Parser {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(6 | 21 | 22) => Flow::Go(CONTENT),
                     Found::Marker(7 | 8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
                     Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(23 | 24) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24..=29) => {
+                    Found::Marker(25..=30) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(31..=35) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(35 | 36) => {
+                    Found::Marker(36) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(37 | 38) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(37) => {
+                    Found::Marker(39) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_8)
                     }
@@ -2383,34 +2879,38 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(8..=19) => Flow::Go(CONTENT_2),
-                    Found::Marker(20) => Flow::Go(CONTENT),
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(22 | 23) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(24 | 25) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(26) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(26..=31) => {
+                    Found::Marker(27..=32) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(32..=36) => {
+                    Found::Marker(33..=37) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(37 | 38) => {
+                    Found::Marker(38) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(39 | 40) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(39) => {
+                    Found::Marker(41) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_8)
                     }
@@ -2442,7 +2942,13 @@ impl Machine for Parser {
                         }
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(20) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(21 | 22) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2479,24 +2985,28 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(21) => Flow::Go(CONTENT),
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
+                    Found::Marker(23 | 24) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24..=29) => {
+                    Found::Marker(25..=30) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(31..=35) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(35 | 36) => {
+                    Found::Marker(36) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(37 | 38) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(37) => {
+                    Found::Marker(39) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_8)
                     }
@@ -2526,30 +3036,34 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(8..=19) => Flow::Go(CONTENT_2),
-                    Found::Marker(20) => Flow::Go(CONTENT),
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(22 | 23) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(24 | 25) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(26) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_3)
                     }
-                    Found::Marker(26..=30) => {
+                    Found::Marker(27..=31) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(31..=35) => {
+                    Found::Marker(32..=36) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(36 | 37) => {
+                    Found::Marker(37) => {
+                        io.speculate(CONTENT_2);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(38 | 39) => {
                         io.speculate(CONTENT_2);
                         Flow::Go(CALL_ID)
                     }
@@ -2567,19 +3081,19 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_MARKERS) {
                     Found::Marker(0..=8) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Marker(9) => {
                         io.start_call();
-                        Flow::Go(CALL_ID_23)
+                        Flow::Go(CALL_ID_33)
                     }
                     Found::Marker(10) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_10)
                     }
                     Found::Marker(11 | 12) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_2)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_11)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2589,20 +3103,27 @@ impl Machine for Parser {
                 match io.name(&CALL_NAME_7_MARKERS) {
                     Found::Marker(0..=8) => {
                         io.start_recipient();
-                        Flow::Go(ARGUMENTS_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Marker(9) => {
                         io.start_recipient();
-                        Flow::Go(CALL_ID_23)
+                        Flow::Go(CALL_ID_33)
                     }
                     Found::Marker(10) => {
                         io.start_recipient();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_10)
                     }
                     Found::Marker(11 | 12) => {
                         io.start_recipient();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_2)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_11)
                     }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_7 => {
+                match io.expect(&AFTER_PER_CALL_START_7_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_29),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2614,25 +3135,38 @@ impl Machine for Parser {
                         io.other_token();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_10),
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_27),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_8 => {
                 match io.name(&CALL_NAME_8_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_8),
+                    Found::Marker(1 | 2) => {
                         io.start_recipient();
                         Flow::Go(CALL_ID_2)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(3) => {
                         io.start_recipient();
                         Flow::Go(CALL_ID_4)
                     }
-                    Found::Marker(3) => {
+                    Found::Marker(4) => {
                         io.start_recipient();
-                        Flow::Go(ARGUMENTS)
+                        Flow::Go(AFTER_PER_CALL_START_9)
                     }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_8 => {
+                match io.expect(&AFTER_PER_CALL_START_8_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_11),
+                    Found::Marker(1) => {
+                        io.other_token();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_22),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2640,17 +3174,24 @@ impl Machine for Parser {
             CALL_ID_2 => {
                 match io.name(&CALL_ID_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_ID_4),
-                    Found::Marker(1) => Flow::Go(ARGUMENTS),
-                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_7),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_9),
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_12),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_ID_4 => {
                 match io.name(&CALL_ID_4_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_9),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_9 => {
+                match io.expect(&AFTER_PER_CALL_START_9_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS),
                 }
             }
             ARGUMENTS => {
@@ -2680,36 +3221,42 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25..=29) => {
+                    Found::Marker(26..=30) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(31..=35) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(35 | 36) => {
+                    Found::Marker(36) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(37 | 38) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2733,64 +3280,67 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=20) => {
+                    Found::Marker(11..=22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(26..=31) => {
+                    Found::Marker(28..=33) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(32..=36) => {
+                    Found::Marker(34..=38) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(37 | 38) => {
+                    Found::Marker(39) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(40 | 41) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(39) => {
+                    Found::Marker(42) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2824,31 +3374,36 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(23 | 24) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24..=29) => {
+                    Found::Marker(25..=30) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(31..=35) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(35 | 36) => {
+                    Found::Marker(36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(37 | 38) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(37) => {
+                    Found::Marker(39) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_8)
@@ -2857,6 +3412,96 @@ impl Machine for Parser {
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(9..=20) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(21 | 22) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24 | 25) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(26) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(27..=32) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(33..=37) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(38) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(39 | 40) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(41) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -2873,20 +3518,24 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(9..=20) => Flow::Go(CONTENT_2),
-                    Found::Marker(21) => Flow::Go(CONTENT),
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(21 | 22) => Flow::Go(CONTENT),
+                    Found::Marker(23 | 24) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24..=28) => {
+                    Found::Marker(25..=29) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(29..=33) => {
+                    Found::Marker(30..=34) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(34 | 35) => {
+                    Found::Marker(35) => {
+                        io.speculate(CONTENT_3);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(36 | 37) => {
                         io.speculate(CONTENT_3);
                         Flow::Go(CALL_ID)
                     }
@@ -2924,31 +3573,36 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(23 | 24) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24..=29) => {
+                    Found::Marker(25..=30) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(30..=34) => {
+                    Found::Marker(31..=35) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_7)
                     }
-                    Found::Marker(35 | 36) => {
+                    Found::Marker(36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(37 | 38) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(37) => {
+                    Found::Marker(39) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_8)
@@ -2960,8 +3614,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_PER_CALL_START_7 => {
-                match io.expect(&AFTER_PER_CALL_START_7_MARKERS) {
+            AFTER_PER_CALL_START_12 => {
+                match io.expect(&AFTER_PER_CALL_START_12_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_ID_4),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_ID_4),
@@ -2977,19 +3631,67 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_10 => {
-                match io.expect(&AFTER_PER_CALL_START_10_MARKERS) {
+            AFTER_PER_CALL_START_22 => {
+                match io.expect(&AFTER_PER_CALL_START_22_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_ID_11),
-                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_11),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_ID_11),
                 }
             }
-            AFTER_PER_CALL_START_11 => {
-                match io.expect(&AFTER_PER_CALL_START_11_MARKERS) {
+            AFTER_PER_CALL_START_27 => {
+                match io.expect(&AFTER_PER_CALL_START_27_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_11),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_28),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_ID_11),
+                }
+            }
+            AFTER_PER_CALL_START_28 => {
+                match io.expect(&AFTER_PER_CALL_START_28_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_8),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME_8),
+                }
+            }
+            CALL_ID_29 => {
+                match io.name(&CALL_ID_29_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_11),
+                    Found::Marker(1) => {
+                        io.other_token();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_22),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(ARGUMENTS_3),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(ARGUMENTS_3),
+                }
+            }
+            CALL_ID_33 => {
+                match io.name(&CALL_ID_33_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX_10 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_10_MARKERS) {
+                    Found::Marker(0..=8 | 10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX),
+                    Found::Marker(9) => Flow::Go(CALL_ID_33),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_ID_33),
+                }
+            }
+            AFTER_FUNCTION_NAME_SUFFIX_11 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_11_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_ID_33),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             ARGUMENTS_3 => {
@@ -3029,94 +3731,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(31) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(32) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(33 | 34) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(35 | 36) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_ID)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS_3),
-                    _ => Flow::Mismatch,
-                }
-            }
-            CALL_ID_23 => {
-                match io.name(&CALL_ID_23_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENTS_3),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_FUNCTION_NAME_SUFFIX => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=8) => Flow::Go(ARGUMENTS_3),
-                    Found::Marker(9) => Flow::Go(CALL_ID_23),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_ID_23),
-                }
-            }
-            AFTER_FUNCTION_NAME_SUFFIX_2 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_ID_23),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_ARGUMENTS_3 => {
-                match io.expect(&AFTER_ARGUMENTS_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_14)
-                    }
-                    Found::Marker(7..=12) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(13..=17) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_7)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(20..=31) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(32) => {
+                    Found::Marker(31 | 32) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
@@ -3136,10 +3751,8 @@ impl Machine for Parser {
                     Found::Marker(36) => {
                         io.end_call();
                         io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_3)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
                     }
                     Found::Marker(37 | 38) => {
                         io.end_call();
@@ -3147,7 +3760,83 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS_3),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_3 => {
+                match io.expect(&AFTER_ARGUMENTS_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS_3)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_14)
+                    }
+                    Found::Marker(9..=14) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(15..=19) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(20 | 21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(22..=33) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(34 | 35) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(36) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(37 | 38) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Marker(39) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(40 | 41) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(42) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3189,21 +3878,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(32) => {
+                    Found::Marker(32 | 33) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(33 | 34) => {
+                    Found::Marker(34 | 35) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(35 | 36) => {
+                    Found::Marker(36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(37 | 38) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(37) => {
+                    Found::Marker(39) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_8)
@@ -3212,6 +3906,94 @@ impl Machine for Parser {
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_14)
+                    }
+                    Found::Marker(7..=12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(13..=17) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_7)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(20..=31) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(32 | 33) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(34) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(35 | 36) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(37) => {
+                        io.end_call();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_3)
+                    }
+                    Found::Marker(38) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(39 | 40) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_ID)
+                    }
+                    Found::Marker(41) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_8)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_5)
                     }
                 }
             }
@@ -3253,21 +4035,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(32) => {
+                    Found::Marker(32 | 33) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(33 | 34) => {
+                    Found::Marker(34 | 35) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(35 | 36) => {
+                    Found::Marker(36) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_7)
+                    }
+                    Found::Marker(37 | 38) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_ID)
                     }
-                    Found::Marker(37) => {
+                    Found::Marker(39) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_8)
@@ -3303,6 +4090,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
+            AFTER_CONTENT => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
             AFTER_PER_CALL_END_6 => {
                 io.end_calls();
                 true
@@ -3313,6 +4105,11 @@ impl Machine for Parser {
                 true
             }
             AFTER_PER_CALL_END_14 => {
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT_3 => {
+                io.end_call();
                 io.end_calls();
                 true
             }

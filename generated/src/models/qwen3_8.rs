@@ -69,7 +69,7 @@ const CALL_NAME_3: StateId = StateId(12);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(15);
@@ -99,7 +99,7 @@ const AFTER_ARGUMENTS: StateId = StateId(22);
 const AFTER_TOOLS: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(24);
+const AFTER_PER_CALL_START_6: StateId = StateId(24);
 
 /// A call, as one object.
 const CALL: StateId = StateId(25);
@@ -128,6 +128,34 @@ const MARKER_THINK_C: Marker = Marker::new("</think>")
     .layout("\n", "")
     .followed_by(const { &[text("</think>"), text("<function="), text("<tool_call>")] })
     .leading();
+const MARKER: Marker = Marker::new("\"\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter="),
+            text("</function>"),
+            text("</tool_call>"),
+            text("<tool_call>"),
+            text("<function="),
+            text("<think>"),
+            text("<|im_end|>"),
+        ]
+    });
+const MARKER_B: Marker = Marker::new("\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter="),
+            text("</function>"),
+            text("</tool_call>"),
+            text("<tool_call>"),
+            text("<function="),
+            text("<think>"),
+            text("<|im_end|>"),
+        ]
+    });
 const MARKER_FUNCTION: Marker = Marker::new("</function>")
     .layout("\n", "")
     .followed_by(const {
@@ -204,10 +232,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -222,10 +250,16 @@ const TO_CALL_NAME_3: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -251,20 +285,20 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_NAME_SUFFIX_3,
+    AFTER_FUNCTION_NAME_SUFFIX_5,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_END_3,
 );
-const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
+        const { &[Action::MissingMarker(text("</tool_call>")), Action::EndCall] },
+        AFTER_PER_CALL_END_3,
     )
     .recovery();
 const TO_CALL_NAME_2_B: Transition = Transition::new(
@@ -287,7 +321,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCallIncomplete] },
+        const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -320,7 +354,7 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
@@ -350,7 +384,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
         "reasoning.end",
-        const { &[Action::EndCall] },
+        const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -407,7 +441,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H: Transition = Transition::new(
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_I: Transition = Transition::new(
         "reasoning.end",
-        &[],
+        const { &[Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
@@ -431,6 +465,18 @@ const TO_CALL_NAME_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCalls, Action::Speculate] },
         CALL_NAME,
+    )
+    .recovery();
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const {
+            &[
+                Action::Argument(ArgumentKind::BySchema {
+                    python: false,
+                }),
+            ]
+        },
+        ARGUMENT_VALUE,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3: Transition = Transition::new(
@@ -567,7 +613,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -598,6 +644,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<|im_end|>"),
                 ]
             }),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -615,21 +663,25 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -650,7 +702,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -663,7 +715,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -742,7 +794,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -754,11 +806,13 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `> `; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `> `; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("\"\n").layout("", "\n"),
+        Marker::new("\n").layout("", "\n"),
         Marker::new("> "),
     ]
 });
@@ -800,6 +854,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "\"\n"),
+                    NextName::new(NameKind::Argument, "", "\n"),
                     NextName::new(NameKind::Argument, "", "> "),
                 ]
             })
@@ -854,7 +910,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -877,7 +933,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -895,7 +951,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
@@ -929,7 +985,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -938,6 +994,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
@@ -1202,7 +1259,7 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                     "reasoning.end",
-                                    &[],
+                                    const { &[Action::CloseReasoning] },
                                     AFTER_FUNCTION_NAME_PREFIX,
                                 )
                                 .recovery(),
@@ -1241,8 +1298,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1258,7 +1317,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_4,
+                                    AFTER_PER_CALL_START_6,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1275,14 +1334,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
                         ]
                     },
                 ),
@@ -1293,8 +1349,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1314,9 +1372,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1330,9 +1388,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_3", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1342,7 +1400,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1434,9 +1492,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1465,18 +1523,9 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_suffix",
-                                    const {
-                                        &[
-                                            Action::Argument(ArgumentKind::BySchema {
-                                                python: false,
-                                            }),
-                                        ]
-                                    },
-                                    ARGUMENT_VALUE,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
                             Transition::new(
                                     "tools.arguments.name_suffix",
                                     const {
@@ -1550,9 +1599,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1577,9 +1626,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1598,9 +1647,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
-            State::new("AFTER_PER_CALL_START_4", None)
+            State::new("AFTER_PER_CALL_START_6", None)
                 .markers(
-                    &AFTER_PER_CALL_START_4_MARKERS,
+                    &AFTER_PER_CALL_START_6_MARKERS,
                     const {
                         &[
                             TO_CALL_NAME_2,
@@ -1632,7 +1681,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1659,14 +1708,20 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_3)
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_5)
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1954,7 +2009,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=9) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX)
+                    }
                     Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
@@ -1996,17 +2055,17 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2017,7 +2076,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_6),
                     Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2025,13 +2084,13 @@ impl Machine for Parser {
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2039,17 +2098,17 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2069,15 +2128,15 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
                     Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(13) => {
                         io.end_call_incomplete();
@@ -2089,8 +2148,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(18) => {
@@ -2113,8 +2177,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -2144,8 +2208,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2190,7 +2259,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=13) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2218,7 +2291,11 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(9) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
                     Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
@@ -2258,15 +2335,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
@@ -2278,8 +2355,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2301,11 +2383,11 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.argument(false);
                         Flow::Go(ARGUMENT_VALUE)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(4) => {
                         io.argument(false);
                         Flow::Go(ARGUMENT_VALUE_2)
                     }
@@ -2361,15 +2443,15 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(12) => {
                         io.end_call_incomplete();
@@ -2381,8 +2463,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(17) => {
@@ -2417,15 +2504,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
@@ -2437,8 +2524,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2468,8 +2560,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_4 => {
-                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
+            AFTER_PER_CALL_START_6 => {
+                match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
@@ -2513,8 +2605,13 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(14) => {
@@ -2547,41 +2644,50 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(9) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
                     Found::Marker(16) => {
                         io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2639,7 +2745,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -63,7 +63,7 @@ const CALL_NAME_3: StateId = StateId(10);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(12);
+const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(13);
@@ -93,7 +93,7 @@ const AFTER_ARGUMENTS: StateId = StateId(20);
 const AFTER_TOOLS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(22);
+const AFTER_PER_CALL_START_6: StateId = StateId(22);
 
 /// A call, as one object.
 const CALL: StateId = StateId(23);
@@ -112,6 +112,32 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+        ]
+    });
+const MARKER: Marker = Marker::new("\"\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter="),
+            text("</function>"),
+            text("</tool_call>"),
+            text("<tool_call>"),
+            text("<function="),
+            text("<|im_end|>"),
+        ]
+    });
+const MARKER_B: Marker = Marker::new("\n")
+    .layout("", "\n")
+    .followed_by(const {
+        &[
+            text("{"),
+            text("<parameter="),
+            text("</function>"),
+            text("</tool_call>"),
+            text("<tool_call>"),
+            text("<function="),
+            text("<|im_end|>"),
         ]
     });
 const MARKER_FUNCTION: Marker = Marker::new("</function>")
@@ -176,10 +202,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -194,10 +220,16 @@ const TO_CALL_NAME_3: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_3,
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX_5,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -223,20 +255,20 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_3_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_NAME_SUFFIX_3,
+    AFTER_FUNCTION_NAME_SUFFIX_5,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_END_3,
 );
-const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
         "tools.per_call_start",
-        const { &[Action::EndCallIncomplete, Action::Speculate] },
-        AFTER_PER_CALL_START_2,
+        const { &[Action::MissingMarker(text("</tool_call>")), Action::EndCall] },
+        AFTER_PER_CALL_END_3,
     )
     .recovery();
 const TO_CALL_NAME_2_B: Transition = Transition::new(
@@ -280,7 +312,7 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_2_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
@@ -369,6 +401,18 @@ const TO_CALL_NAME_C: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::EndCalls, Action::Speculate] },
         CALL_NAME,
+    )
+    .recovery();
+const TO_ARGUMENT_VALUE: Transition = Transition::new(
+        "tools.arguments.name_suffix",
+        const {
+            &[
+                Action::Argument(ArgumentKind::BySchema {
+                    python: true,
+                }),
+            ]
+        },
+        ARGUMENT_VALUE,
     )
     .recovery();
 const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3: Transition = Transition::new(
@@ -471,7 +515,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -500,6 +544,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<|im_end|>"),
                 ]
             }),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -517,21 +563,25 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        MARKER,
+        MARKER_B,
         Marker::new("/>"),
         Marker::new("\"/>"),
     ]
@@ -552,7 +602,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -563,7 +613,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -636,7 +686,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -646,11 +696,13 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `> `; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `> `; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("\"\n").layout("", "\n"),
+        Marker::new("\n").layout("", "\n"),
         Marker::new("> "),
     ]
 });
@@ -691,6 +743,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "\"\n"),
+                    NextName::new(NameKind::Argument, "", "\n"),
                     NextName::new(NameKind::Argument, "", "> "),
                 ]
             })
@@ -743,7 +797,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<parameter name=\""),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -764,7 +818,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n\n", "\n"),
+        Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
@@ -780,7 +834,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
+static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
@@ -812,7 +866,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -821,6 +875,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
@@ -1046,8 +1101,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1063,7 +1120,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_4,
+                                    AFTER_PER_CALL_START_6,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1080,14 +1137,11 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
                         ]
                     },
                 ),
@@ -1098,8 +1152,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
                         ]
                     },
                 ),
@@ -1119,9 +1175,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1133,9 +1189,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_3", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1145,7 +1201,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1231,9 +1287,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1260,18 +1316,9 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
-                            Transition::new(
-                                    "tools.arguments.name_suffix",
-                                    const {
-                                        &[
-                                            Action::Argument(ArgumentKind::BySchema {
-                                                python: true,
-                                            }),
-                                        ]
-                                    },
-                                    ARGUMENT_VALUE,
-                                )
-                                .recovery(),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
                             Transition::new(
                                     "tools.arguments.name_suffix",
                                     const {
@@ -1345,9 +1392,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1370,9 +1417,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_3_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
@@ -1389,9 +1436,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
-            State::new("AFTER_PER_CALL_START_4", None)
+            State::new("AFTER_PER_CALL_START_6", None)
                 .markers(
-                    &AFTER_PER_CALL_START_4_MARKERS,
+                    &AFTER_PER_CALL_START_6_MARKERS,
                     const {
                         &[
                             TO_CALL_NAME_2,
@@ -1423,7 +1470,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1448,14 +1495,20 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                     "tools",
-                                    const { &[Action::EndCall, Action::Speculate] },
-                                    CALL,
+                                    const { &[Action::Unparsed] },
+                                    AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_3)
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_5)
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
@@ -1718,17 +1771,17 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1739,7 +1792,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_6),
                     Found::Marker(5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1747,13 +1800,13 @@ impl Machine for Parser {
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1761,17 +1814,17 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(4 | 5) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1791,15 +1844,15 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
                     Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(13) => {
                         io.end_call_incomplete();
@@ -1829,8 +1882,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1958,15 +2011,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
@@ -1995,11 +2048,11 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0 | 1) => {
+                    Found::Marker(0..=3) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
                     }
-                    Found::Marker(2) => {
+                    Found::Marker(4) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE_2)
                     }
@@ -2055,15 +2108,15 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(12) => {
                         io.end_call_incomplete();
@@ -2105,15 +2158,15 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(9) => {
                         io.end_call_incomplete();
@@ -2150,8 +2203,8 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_4 => {
-                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
+            AFTER_PER_CALL_START_6 => {
+                match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS),
@@ -2223,35 +2276,39 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(CALL)
+                        Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_3),
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
                     Found::Marker(9) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2299,7 +2356,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_3 => {
+            AFTER_FUNCTION_NAME_SUFFIX_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -271,8 +271,7 @@ impl Io<'_> {
 
     fn close_call(&mut self, complete: bool) {
         let Memory { cursor, speculation, calls, refusal, emitter, .. } = &mut *self.memory;
-        speculation.last_end = emitter.place(cursor.pos);
-        speculation.first_end = speculation.first_end.or(speculation.last_end);
+        speculation.call_ended(emitter.place(cursor.pos));
         calls.close(complete, refusal, emitter, self.sink);
     }
 
@@ -293,7 +292,7 @@ impl Io<'_> {
 
     fn broken_markup(&mut self, stray: DiagnosticKind) {
         self.deliver_refused(self.memory.speculation.start().unwrap_or(self.memory.cursor.text_end));
-        let Memory { cursor, speculation, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, speculation, calls, emitter, .. } = &mut *self.memory;
         let bytes = self.input.bytes;
         let expected = std::mem::take(&mut speculation.expected);
         let (kind, marker, from) = match speculation.take() {
@@ -307,7 +306,10 @@ impl Io<'_> {
         };
         let diagnostic = Diagnostic::new(kind, None, String::from_utf8_lossy(marker)).expected(expected);
         emitter.note(Diagnostic { at: emitter.place(from), ..diagnostic }, self.sink);
-        emitter.text(Channel::Unparsed, &self.input, from, cursor.pos, self.sink);
+        match calls.open.is_some() {
+            true => calls.keep_unparsed(&bytes[from..cursor.pos], emitter, self.sink),
+            false => emitter.text(Channel::Unparsed, &self.input, from, cursor.pos, self.sink),
+        }
         cursor.layout.clear();
     }
 
@@ -345,7 +347,8 @@ impl Io<'_> {
 
     /// The marker that was just read closes reasoning.
     pub fn close_reasoning(&mut self) {
-        let Memory { cursor, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, speculation, emitter, .. } = &mut *self.memory;
+        speculation.reasoning_closed(emitter.place(cursor.text_end));
         let left_in = emitter.close_reasoning(&self.input, cursor.text_end, cursor.pos, self.sink);
         if left_in {
             cursor.layout.clear();
@@ -360,8 +363,11 @@ impl<'a> Io<'a> {
         let held = speculation.take();
         let from = held.map_or(cursor.text_end, |held| held.text);
         self.deliver_refused(from);
-        let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
+        let Memory { speculation, calls, refusal, emitter, .. } = &mut *self.memory;
         let at = held.and_then(|held| emitter.place(held.marker));
+        if calls.index().is_some() {
+            speculation.call_ended(emitter.place(from));
+        }
         calls.close(false, refusal, emitter, self.sink);
         calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
         if calls.is_refused() {

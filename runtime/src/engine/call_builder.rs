@@ -10,6 +10,7 @@ use crate::limits::PIECE;
 use crate::message::{Diagnostic, DiagnosticKind, Event};
 use crate::options::Options;
 use crate::readers::json::escape_bytes_into;
+use crate::tools::Tools;
 
 /// The open call, and what was read of the next one.
 #[derive(Default)]
@@ -95,8 +96,8 @@ impl CallBuilder {
         let index = self.count;
         self.after_line = emitter.last == b'\n';
         let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
-        let name = name.unwrap_or_else(|| self.name.as_str());
         let tools = &options.tools;
+        let name = offered_without_namespace(name.unwrap_or_else(|| self.name.as_str()), tools);
         let tool = tools.position(name);
         let is_lost = std::mem::take(&mut self.is_lost);
         let why = match &options.callable {
@@ -250,4 +251,13 @@ impl CallBuilder {
             self.unparsed.clear();
         }
     }
+}
+
+/// The namespace of the functions that a request offers. Models write it also where their template does not.
+const NAMESPACE: &str = "functions.";
+
+/// A name without that namespace, if only so it was offered.
+fn offered_without_namespace<'n>(name: &'n str, tools: &Tools) -> &'n str {
+    let bare = name.strip_prefix(NAMESPACE).filter(|bare| tools.get(name).is_none() && tools.get(bare).is_some());
+    bare.unwrap_or(name)
 }

@@ -16,30 +16,53 @@ pub(super) enum Verdict {
 /// The events of a trial, as far as they have come.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    has_call: bool,
-    verdict: Option<bool>,
+    /// How many calls have begun.
+    begun: usize,
+    /// How many of them are over.
+    over: usize,
+    evidence: Option<Evidence>,
+}
+
+/// What follows the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// They count, if there is one.
+    Counts,
+    /// So many calls are quoted.
+    Quoted(usize),
 }
 
 impl Watch {
-    /// One more event. The end of the turn or another call confirms the call; text after it does not.
+    /// One more event. The end of the turn confirms the calls; text after them does not.
     pub(super) fn see(&mut self, event: &Event<'_>) {
-        let counts = match event {
-            Event::ToolCallStart { .. } if !self.has_call => {
-                self.has_call = true;
+        let evidence = match event {
+            Event::ToolCallStart { .. } => {
+                self.begun += 1;
                 return;
             }
-            Event::ToolCallStart { .. } => true,
-            Event::Reasoning(text) | Event::Content(text) if !text.trim_ascii().is_empty() => !self.has_call,
+            Event::ToolCallEnd { .. } => {
+                self.over += 1;
+                return;
+            }
+            Event::Content(text) if self.begun > 0 && !text.trim_ascii().is_empty() => Evidence::Quoted(self.over),
+            // Reasoning was opened anew, or no call has begun.
+            Event::Reasoning(text) | Event::Content(text) if !text.trim_ascii().is_empty() => Evidence::Counts,
             // No call has begun.
-            Event::Unparsed(_) if !self.has_call => true,
-            Event::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::AfterEnd => true,
+            Event::Unparsed(_) if self.begun == 0 => Evidence::Counts,
+            Event::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::AfterEnd => Evidence::Counts,
             _ => return,
         };
-        self.verdict.get_or_insert(counts);
+        self.evidence.get_or_insert(evidence);
     }
 
-    /// What becomes of the call, if that is certain. `call_end` is where it ended.
-    pub(super) fn verdict(&self, call_end: Option<usize>) -> Option<Verdict> {
-        self.verdict.map(|counts| if counts { Verdict::Counts } else { Verdict::Quoted(call_end.unwrap_or_default()) })
+    /// What is known of the calls, if that is certain. A call after the closer of reasoning is the one that the model wants: those
+    /// before the closer, `before_closer` calls, were drafts.
+    pub(super) fn evidence(&self, before_closer: Option<usize>) -> Option<Evidence> {
+        let drafts = before_closer.filter(|calls| self.begun > *calls);
+        match (self.evidence, drafts) {
+            (Some(Evidence::Quoted(calls)), Some(drafts)) => Some(Evidence::Quoted(calls.min(drafts))),
+            (_, Some(drafts)) => Some(Evidence::Quoted(drafts)),
+            (evidence, None) => evidence,
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::input::{Chunk, Input};
 use super::io::Io;
 use super::machine::{Flow, Machine};
 use super::memory::Memory;
-use super::quotation::{Verdict, Watch};
+use super::quotation::{Evidence, Verdict, Watch};
 use super::special_tokens::SpecialTokens;
 use crate::limits::{MAX_QUOTED, TRIAL_PIECE};
 use crate::message::{Channel, Event};
@@ -180,8 +180,11 @@ impl Trial {
             let chunk = Chunk::Bytes(piece);
             let settled = run.advance(machine, options, chunk, is_last, &mut |event| watch.see(&event));
             (self.settled, self.given) = (self.settled + settled, end);
-            if let Some(verdict) = self.watch.verdict(self.run.memory.speculation.first_end) {
-                return Some(verdict);
+            let known = &self.run.memory.speculation;
+            match self.watch.evidence(known.calls_before_closer()) {
+                Some(Evidence::Counts) => return Some(Verdict::Counts),
+                Some(Evidence::Quoted(calls)) => return Some(Verdict::Quoted(known.end_of(calls))),
+                None => {}
             }
             if end == text.len() {
                 return (over || end == MAX_QUOTED).then_some(Verdict::Counts);

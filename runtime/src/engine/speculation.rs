@@ -17,10 +17,12 @@ pub(crate) struct Speculation {
     retried: usize,
     /// What is known of calls in reasoning.
     doubt: Doubt,
-    /// Where the first call ended, in the whole output.
-    pub(super) first_end: Option<usize>,
-    /// Where the last call ended, likewise.
+    /// Where the last call ended, in the whole output.
     pub(super) last_end: Option<usize>,
+    /// Where each call ended, likewise, if all calls count.
+    ends: Vec<usize>,
+    /// Where reasoning was closed after calls, and how many of them had ended there.
+    closed: Option<(usize, usize)>,
 }
 
 /// Whether calls in reasoning count.
@@ -84,8 +86,11 @@ impl Speculation {
 
     /// Whether the text that is held back is more than the marker between two calls. It begins at `start` in the whole output.
     pub(super) fn is_next_call(&self, text: &[u8], start: Option<usize>) -> bool {
-        let is_marked = self.held.is_some_and(|held| held.marker < held.opened && held.broken.is_none());
-        is_marked && start.is_some() && start == self.last_end && !self.ends_in_opener(text)
+        let Some((held, (start, end))) = self.held.zip(start.zip(self.last_end)) else { return false };
+        // The marker between two calls may be what showed that the first one was over.
+        let follows = (start..=start + (held.opened - held.text)).contains(&end);
+        let is_marked = held.marker < held.opened && held.broken.is_none();
+        is_marked && follows && !self.ends_in_opener(text)
     }
 
     /// Whether the text that is held back is a marker with nothing but white space after it.
@@ -115,6 +120,30 @@ impl Speculation {
     #[cfg(feature = "trace")]
     pub(super) fn trusts_calls(&self) -> bool {
         self.doubt == Doubt::Never
+    }
+
+    /// A call ended at this place of the output.
+    pub(super) fn call_ended(&mut self, at: Option<usize>) {
+        self.last_end = at;
+        self.ends.extend(at.filter(|_| self.doubt == Doubt::Never));
+    }
+
+    /// Reasoning was closed at this place of the output.
+    pub(super) fn reasoning_closed(&mut self, at: Option<usize>) {
+        if !self.ends.is_empty() {
+            self.closed = self.closed.or(at.map(|at| (at, self.ends.len())));
+        }
+    }
+
+    /// How many calls had ended where reasoning was closed, if it was closed after a call.
+    pub(super) fn calls_before_closer(&self) -> Option<usize> {
+        self.closed.map(|(_, calls)| calls)
+    }
+
+    /// Where the last of the first calls ended. The closer of reasoning is no part of it, even if it was what showed the end.
+    pub(super) fn end_of(&self, calls: usize) -> usize {
+        let end = calls.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or_default();
+        self.closed.map_or(end, |(at, _)| end.min(at))
     }
 
     /// Whether the call that is held back is in doubt.

@@ -2,7 +2,7 @@
 //!
 //! This module holds data only; `readers/call_object.rs` reads the objects.
 
-use super::text::{List, Text};
+use super::text::{List, Text, list, text};
 
 /// The keys of a call object.
 ///
@@ -43,6 +43,20 @@ pub struct CallShape {
 const USUAL_ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
 impl CallShape {
+    /// The shape that most formats write.
+    pub const USUAL: Self = Self {
+        function_field: text(""),
+        name_field: text("name"),
+        args_field: text("arguments"),
+        id_field: text("id"),
+        name_is_key: false,
+        python: false,
+        keys: list(&[]),
+        announced: false,
+        args_as_text: false,
+        strict: false,
+    };
+
     /// The role of a key at a depth, which counts braces from 1.
     pub(crate) fn role(&self, key: &[u8], depth: u8) -> Role {
         // Models write white space into keys.

@@ -9,6 +9,8 @@ mod reader;
 mod syntax;
 mod unknown;
 
+pub(crate) use fast_path::Head;
+
 use arguments::{Arguments, Piece};
 use reader::Reader;
 pub(crate) use syntax::{Json, Python, Syntax};
@@ -73,31 +75,14 @@ pub(crate) struct CallObject {
     has_id: bool,
     has_arguments: bool,
     has_function: bool,
+    /// The first key is that of a name, where the format writes the name itself as the key: the object has the usual shape.
+    usual: bool,
     malformed: bool,
     /// The member is unknown, and no marker announced the call: only a short value may come.
     short_only: bool,
     /// How many bytes such members took.
     short: usize,
     unknown: Unknown,
-}
-
-/// The places of name and id in the given bytes, as start and end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Head {
-    pub(crate) name: (usize, usize),
-    pub(crate) id: Option<(usize, usize)>,
-}
-
-/// What follows the name: the arguments, and what closes the object.
-pub(crate) struct Rest {
-    /// The place of the arguments that were read.
-    pub(crate) arguments: (usize, usize),
-    /// The place of the id, if it comes after the arguments.
-    pub(crate) id: Option<(usize, usize)>,
-    /// How many bytes were taken.
-    pub(crate) taken: usize,
-    /// The object ended with them.
-    pub(crate) done: bool,
 }
 
 /// What is expected next in the object.
@@ -151,6 +136,7 @@ impl CallObject {
         self.has_id = false;
         self.has_arguments = false;
         self.has_function = false;
+        self.usual = false;
         self.malformed = false;
         self.short_only = false;
         self.short = 0;
@@ -315,12 +301,17 @@ impl CallObject {
             At::After if byte == b',' => self.go(At::KeyAfterComma),
             At::Colon if byte == b':' => {
                 self.at = At::Value;
-                if self.role == Role::NameAsKey {
-                    self.role = Role::Arguments;
-                    self.named = true;
-                    return Step::Report(CallProgress::Name(None), 1);
+                if self.role == Role::NameAsKey && self.text.as_bytes() != CallShape::USUAL.name_field.as_bytes() {
+                    return self.key_is_name(1);
                 }
                 Step::Taken(1)
+            }
+            At::Value if self.role == Role::NameAsKey && byte != b'"' && byte != b'\'' => self.key_is_name(0),
+            At::Value if self.role == Role::NameAsKey => {
+                // Arguments are no text.
+                self.usual = true;
+                self.role = Role::Name;
+                self.again(At::Value)
             }
             At::Value if byte == b'{' && (self.role == Role::Function || self.opens_function()) => {
                 self.has_function = true;
@@ -359,6 +350,13 @@ impl CallObject {
             }
             _ => Step::Bad,
         }
+    }
+
+    /// The key that was read is the name, and this many bytes were taken after it.
+    fn key_is_name(&mut self, taken: usize) -> Step {
+        self.role = Role::Arguments;
+        self.named = true;
+        Step::Report(CallProgress::Name(None), taken)
     }
 
     fn go(&mut self, at: At) -> Step {
@@ -456,6 +454,7 @@ impl CallObject {
     }
 
     fn end_key(&mut self, shape: &CallShape, count: usize) -> Step {
+        let shape = if self.usual { &CallShape::USUAL } else { shape };
         let key = self.text.as_bytes();
         let role = if self.too_long { Role::Other } else { shape.role(key, self.depth) };
         let is_known = shape.is_known(key, self.depth) && role != Role::UsualFunction;

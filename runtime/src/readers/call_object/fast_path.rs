@@ -2,12 +2,31 @@
 //! after it.
 
 use super::syntax::Syntax;
-use super::{At, CallObject, Head, Rest};
+use super::{At, CallObject};
 use crate::byte_set::Begins;
 use crate::inline_string::InlineString;
 use crate::program::CallShape;
 use crate::program::call_shape::Role;
 use crate::readers::json::{Progress, is_space, printable_len};
+
+/// The places of name and id in the given bytes, as start and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) name: (usize, usize),
+    pub(crate) id: Option<(usize, usize)>,
+}
+
+/// What follows the name: the arguments, and what closes the object.
+pub(crate) struct Rest {
+    /// The place of the arguments that were read.
+    pub(crate) arguments: (usize, usize),
+    /// The place of the id, if it comes after the arguments.
+    pub(crate) id: Option<(usize, usize)>,
+    /// How many bytes were taken.
+    pub(crate) taken: usize,
+    /// The object ended with them.
+    pub(crate) done: bool,
+}
 
 impl CallObject {
     /// Reads the usual head of an object, if all of it is at hand: everything before the name is a short string, and so
@@ -34,6 +53,7 @@ impl CallObject {
             let known = shape.is_known(key, depth) || (!shape.strict && shape.is_syntax(key));
             rest = match shape.role(key, depth) {
                 _ if !known => return None,
+                Role::NameAsKey if key == CallShape::USUAL.name_field.as_bytes() => return None,
                 Role::NameAsKey => {
                     let colon = after.strip_prefix(b":")?;
                     (self.at, self.role, rest) = (At::Value, Role::Arguments, colon);
@@ -66,6 +86,7 @@ impl CallObject {
     /// Reads the usual rest of an object, directly after its name, as far as it is at hand: the arguments, an id, and
     /// what closes the object.
     pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
+        let shape = if self.usual { &CallShape::USUAL } else { shape };
         let from = self.usual_key::<S>(shape, bytes, stops)?;
         if S::PYTHON {
             // The arguments are translated, so they are left to their reader.
