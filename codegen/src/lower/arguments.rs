@@ -155,7 +155,20 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
         }
         _ => prefix,
     };
+    let suffix = or_opener_of_value(spec, suffix);
     sequence([vec![Expr::Action(begin), suffix, prefix], read].concat())
+}
+
+/// What follows the name of an argument. Where that is a tag that closes the name, it may be missing before the opener of the value.
+fn or_opener_of_value(spec: &Source<'_>, suffix: Expr) -> Expr {
+    let arguments = &spec.tools.arguments;
+    let closer = MarkerText::new(&arguments.name_suffix);
+    let opener = tolerated(MarkerKey::ArgumentValuePrefix, MarkerText::new(&arguments.value_prefix).core, Role::Inner);
+    let opener = Expr::Literal(Literal { peek: true, ..opener });
+    if !closer.core.starts_with("</") || !is_tag(&opener) {
+        return suffix;
+    }
+    Expr::Choice(vec![suffix, sequence(vec![opener, missing(closer)])])
 }
 
 /// Values without the quote that the template writes around every value: other literals, also after the other sign.

@@ -144,6 +144,7 @@ pub(super) fn or_again(opener: Expr, call: Expr) -> Expr {
             let call = again(&literal, call);
             sequence(vec![Expr::Literal(literal), call])
         }
+        Expr::Choice(forms) => Expr::Choice(forms.into_iter().map(|form| or_again(form, call.clone())).collect()),
         other => sequence(vec![other, call]),
     }
 }

@@ -263,7 +263,11 @@ pub(super) fn repeated_closer(spec: &Source<'_>) -> Vec<Expr> {
 
 /// What follows the special token that opens all calls: a call, or the end of the turn, which abandons them.
 pub(super) fn or_ended(spec: &Source<'_>, opener: &Expr, call: Expr) -> Expr {
-    let is_token = matches!(sequence(vec![opener.clone()]), Expr::Literal(literal) if is_special(&literal));
+    let is_literal = |form: &Expr| matches!(form, Expr::Literal(literal) if is_special(literal));
+    let is_token = match &sequence(vec![opener.clone()]) {
+        Expr::Choice(forms) => forms.iter().all(is_literal),
+        form => is_literal(form),
+    };
     let ended = |end: Literal| {
         let end = Literal { peek: true, role: Role::Inner, ..end };
         Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)])

@@ -18,7 +18,14 @@ pub(super) fn turn_end(spec: &Source<'_>) -> Expr {
     }
     // Tokens that end a text may follow, or come alone where a call ends the turn.
     let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
-    let tokens = ends_of_text(spec).into_iter().filter(|token| !is_end(token));
+    // A model may begin the next turn with one of the other tokens: a server stops there. Where the template writes the end of the
+    // turn only before the user's turn, that turn begins with it.
+    let user =
+        MarkerText::new(&spec.turn.user_start).tags().first().copied().filter(|_| spec.turn.end.trim().is_empty());
+    let others = spec.tokens.other.iter().map(String::as_str).chain(user);
+    let others = others.filter(|token| is_special_token(token.as_bytes()));
+    let tokens: BTreeSet<&str> = ends_of_text(spec).into_iter().chain(others).filter(|token| !is_end(token)).collect();
+    let tokens = tokens.into_iter();
     let tails = tokens.map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
     let tails = Expr::Choice(tails.collect()).optional();
     let end = if ends.is_empty() { Expr::empty() } else { Expr::Choice(ends).optional() };
@@ -60,9 +67,11 @@ pub(super) fn before_more(spec: &Source<'_>) -> Vec<Literal> {
     let tokens = ends().flat_map(parts).chain(users.take(2)).chain(unknown());
     let cores = of_turn_alone(spec, tokens.filter(|core| is_special_token(core.as_bytes())));
     let others = ends().chain(unknown()).filter(|text| is_end(text) && !user.is_empty());
-    let others = of_turn_alone(spec, others.map(str::trim_start));
-    let is_new = |end: &&&str| cores.iter().all(|core| !end.contains(core));
-    let others: Vec<String> = others.iter().filter(is_new).map(|end| [*end, user].concat()).collect();
+    let is_new = |end: &&str| cores.iter().all(|core| !end.contains(core));
+    // The end may be that of other messages, too. With the user's start after it, it is that of the turn.
+    let others: Vec<String> = others.map(str::trim_start).filter(is_new).map(|end| [end, user].concat()).collect();
+    let others: Vec<String> =
+        of_turn_alone(spec, others.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
     let end = |core: String| tolerated(MarkerKey::TurnEnd, &core, Role::AfterEnd);
     cores.into_iter().map(str::to_owned).chain(others).map(end).collect()
 }

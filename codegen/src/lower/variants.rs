@@ -20,10 +20,18 @@ pub(super) fn others(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<Strin
         MarkerKey::ArgumentNameSuffix => ends_of_tag(spec.marker(MarkerKey::ArgumentNamePrefix), text),
         _ => Vec::new(),
     };
+    let folded = in_ascii(spec, MarkerText::new(text).core);
     let bars = if OF_CALLS.contains(&key) { doubled_bars(MarkerText::new(text).core) } else { Vec::new() };
     let opens = matches!(key, MarkerKey::CallStart | MarkerKey::SectionStart | MarkerKey::ReasoningStart);
     let second = opens.then(|| second_bar(spec, text)).flatten();
-    [own, bars, second.into_iter().collect()].concat()
+    [own, bars, second.into_iter().chain(folded).collect()].concat()
+}
+
+/// A marker with the characters of ASCII that look like its own, a bar and a low line, if no marker is written so.
+fn in_ascii(spec: &Source<'_>, core: &str) -> Option<String> {
+    let folded = core.replace('｜', "|").replace('▁', "_");
+    let is_new = || spec.markers().all(|(_, text)| !text.contains(&folded));
+    (folded != core && is_new()).then_some(folded)
 }
 
 /// The markers of calls that may be tags with a name between bars.
@@ -69,7 +77,7 @@ fn second_bar(spec: &Source<'_>, text: &str) -> Option<String> {
 }
 
 /// How a tag has a name: what stands between the name of the tag and that name.
-const ATTRIBUTES: [&str; 3] = ["=\"", "=", " name=\""];
+const ATTRIBUTES: [&str; 5] = ["=\"", "=", " name=\"", "='", " name='"];
 
 /// The tag before a name, and the way in which it has the name, if the tag ends directly after the name.
 fn tag_of_name<'t>(prefix: &'t str, suffix: &str) -> Option<(&'t str, &'static str)> {
@@ -78,7 +86,7 @@ fn tag_of_name<'t>(prefix: &'t str, suffix: &str) -> Option<(&'t str, &'static s
         ATTRIBUTES.into_iter().filter(|attribute| core.ends_with(attribute)).max_by_key(|found| found.len())?;
     let tag = core.strip_suffix(attribute)?;
     let is_tag = tag.strip_prefix('<').is_some_and(|name| !name.contains(['<', '>', '=', ' ']));
-    (is_tag && MarkerText::new(suffix).core.trim_start_matches('"') == ">").then_some((tag, attribute))
+    (is_tag && MarkerText::new(suffix).core.trim_start_matches(['"', '\'']) == ">").then_some((tag, attribute))
 }
 
 /// The other ways in which a tag may have a name.
@@ -90,7 +98,7 @@ fn attributes(prefix: &str, suffix: &str) -> Vec<String> {
 /// The end of such a tag, with a quote or without. The end of the line stands for a bracket that is missing.
 fn ends_of_tag(prefix: &str, suffix: &str) -> Vec<String> {
     let own = MarkerText::new(suffix).core;
-    let ends = ["\">", ">", "\"\n", "\n"].into_iter();
+    let ends = ["\">", "'>", ">", "\"\n", "\n"].into_iter();
     ends.filter(|end| tag_of_name(prefix, suffix).is_some() && *end != own).map(str::to_owned).collect()
 }
 

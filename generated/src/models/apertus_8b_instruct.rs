@@ -51,7 +51,7 @@ const AFTER_SECTION_START_2: StateId = StateId(6);
 const AFTER_TOOLS: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_TURN_END_6: StateId = StateId(8);
+const AFTER_TURN_END_14: StateId = StateId(8);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(9);
@@ -76,6 +76,18 @@ const AFTER_CONTENT_3: StateId = StateId(15);
 
 /// Only markers may come here.
 const AFTER_TOOLS_5: StateId = StateId(16);
+const MARKER_ASSISTANT_END: Marker = Marker::new("<|assistant_end|>")
+    .at_end(const { &[] });
+const MARKER_DEVELOPER_END: Marker = Marker::new("<|developer_end|>")
+    .at_end(const { &[] });
+const MARKER_DEVELOPER_START: Marker = Marker::new("<|developer_start|>")
+    .at_end(const { &[] });
+const MARKER_INNER_PREFIX: Marker = Marker::new("<|inner_prefix|>")
+    .at_end(const { &[] });
+const MARKER_INNER_SUFFIX: Marker = Marker::new("<|inner_suffix|>")
+    .at_end(const { &[] });
+const MARKER_SYSTEM_START: Marker = Marker::new("<|system_start|>")
+    .at_end(const { &[] });
 const MARKER_S_ASSISTANT_END_USER_START: Marker = Marker::new(
         "</s><|assistant_end|><|user_start|>",
     )
@@ -104,10 +116,10 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_TURN_END_6: Transition = Transition::new(
+const TO_AFTER_TURN_END_14: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed] },
-        AFTER_TURN_END_6,
+        AFTER_TURN_END_14,
     )
     .recovery();
 const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
@@ -142,10 +154,10 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
-const TO_AFTER_TURN_END_6_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_14_B: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
-    AFTER_TURN_END_6,
+    AFTER_TURN_END_14,
 );
 const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
@@ -158,20 +170,28 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_14_C: Transition = Transition::new(
     "tools.section_end",
     &[],
-    AFTER_TURN_END_6,
+    AFTER_TURN_END_14,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("<|assistant_start|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -184,14 +204,22 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_start|>`, `<|developer_end|>`, `<|developer_start|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_start|>"),
         Marker::new("<|developer_end|>"),
@@ -217,14 +245,22 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tools_prefix|>").peek(), Marker::new("<|tools_suffix|>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -268,14 +304,22 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
-static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+static AFTER_TURN_END_14_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -318,14 +362,22 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -338,14 +390,22 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -358,14 +418,22 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `}`, `````, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -390,14 +458,22 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<|tools_suffix|>"),
@@ -412,14 +488,22 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_ASSISTANT_END,
+        MARKER_DEVELOPER_END,
+        MARKER_DEVELOPER_START,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_INNER_PREFIX,
+        MARKER_INNER_SUFFIX,
+        Marker::new("<|system_end|>").at_end(const { &[] }),
+        MARKER_SYSTEM_START,
+        Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -502,6 +586,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_UNPARSED_2,
@@ -523,6 +615,14 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -589,6 +689,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -616,13 +724,13 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
@@ -652,9 +760,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TURN_END_6", None)
+            State::new("AFTER_TURN_END_14", None)
                 .markers(
-                    &AFTER_TURN_END_6_MARKERS,
+                    &AFTER_TURN_END_14_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -662,7 +770,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            Transition::new("tools.section_end", &[], AFTER_TURN_END_6)
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            Transition::new("tools.section_end", &[], AFTER_TURN_END_14)
                                 .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -683,17 +799,17 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
+                            TO_AFTER_TURN_END_14,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_TURN_END_6,
+                                    AFTER_TURN_END_14,
                                 )
                                 .recovery(),
                             TO_AFTER_CONTENT,
@@ -741,7 +857,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_6_B,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_14_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -767,7 +891,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_6_B,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_14_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -785,6 +917,14 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
@@ -812,7 +952,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            TO_AFTER_TURN_END_6_B,
+                            TO_AFTER_TURN_END_14_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -842,13 +982,21 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS_5),
-                            TO_AFTER_TURN_END_6_C,
+                            TO_AFTER_TURN_END_14_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -872,7 +1020,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_6_C,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_14_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -955,13 +1111,13 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(0..=12) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(13) => Flow::Go(CONTENT),
+                    Found::Marker(14..=20) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -971,20 +1127,20 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(0..=12) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(13 | 14) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(15..=21) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=20) => {
+                    Found::Marker(22..=28) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(29) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1004,13 +1160,13 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(0..=12) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(14..=20) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1035,7 +1191,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1..=7) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_14)
                     }
                     Found::Marker(8) => Flow::Go(AFTER_SECTION_START_3),
                     Found::Marker(9 | 10) => Flow::Go(AFTER_CONTENT),
@@ -1054,19 +1210,19 @@ impl Machine for Parser {
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TURN_END_6 => {
-                match io.expect(&AFTER_TURN_END_6_MARKERS) {
-                    Found::Marker(0..=4) => {
+            AFTER_TURN_END_14 => {
+                match io.expect(&AFTER_TURN_END_14_MARKERS) {
+                    Found::Marker(0..=12) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(13) => Flow::Go(AFTER_TURN_END_14),
+                    Found::Marker(14..=20) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1083,7 +1239,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1..=8) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_14)
                     }
                     Found::Marker(9 | 10) => Flow::Go(AFTER_CONTENT),
                     Found::Marker(11) => Flow::Go(AFTER_TOOLS_2),
@@ -1109,22 +1265,22 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_dict(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=12) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(13) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_14)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(14..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1137,22 +1293,22 @@ impl Machine for Parser {
             }
             CALL_2 => {
                 match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=12) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(13) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_14)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(14..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1165,39 +1321,39 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=12) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(13) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_CONTENT_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(17) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_14)
                     }
-                    Found::Marker(10..=16) => {
+                    Found::Marker(18..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1213,22 +1369,22 @@ impl Machine for Parser {
             }
             AFTER_CONTENT_3 => {
                 match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=12) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(7) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(8..=14) => {
+                    Found::Marker(14) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(15) => Flow::Go(AFTER_TURN_END_14),
+                    Found::Marker(16..=22) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1242,17 +1398,17 @@ impl Machine for Parser {
             }
             AFTER_TOOLS_5 => {
                 match io.expect(&AFTER_TOOLS_5_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=12) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(6..=12) => {
+                    Found::Marker(13) => Flow::Go(AFTER_TURN_END_14),
+                    Found::Marker(14..=20) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1271,7 +1427,7 @@ impl Machine for Parser {
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
             START | CONTENT | AFTER_SECTION_START | AFTER_TURN_END | UNPARSED_2 => true,
-            AFTER_TURN_END_6 => {
+            AFTER_TURN_END_14 => {
                 io.end_calls();
                 true
             }

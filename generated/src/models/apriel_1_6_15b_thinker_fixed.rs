@@ -85,6 +85,12 @@ const CONTENT_2: StateId = StateId(18);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START: StateId = StateId(19);
+const MARKER_BEGIN_CONTENT: Marker = Marker::new("<|begin_content|>")
+    .at_end(const { &[] });
+const MARKER_BEGIN_SYSTEM: Marker = Marker::new("<|begin_system|>")
+    .at_end(const { &[] });
+const MARKER_BEGIN_TOOL_RESULT: Marker = Marker::new("<|begin_tool_result|>")
+    .at_end(const { &[] });
 const MARKER_BEGIN_FINAL_RESPONSE: Marker = Marker::new("[BEGIN FINAL RESPONSE]\n")
     .layout("\n", "");
 const MARKER_BEGIN_FINAL_RESPONSE_B: Marker = Marker::new("[BEGIN FINAL RESPONSE]")
@@ -197,13 +203,17 @@ const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
     AFTER_SECTION_END_3,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|begin_assistant|>").layout("\n", "\n"),
         Marker::new("<|begin_content|>"),
@@ -223,13 +233,17 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; searched for by `<`, `[` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|begin_assistant|>"),
         Marker::new("<|begin_content|>"),
@@ -249,13 +263,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[BEGIN FINAL RESPONSE]").layout("\n", "\n"),
         Marker::new("<|end|>\n<|begin_user|>"),
@@ -274,13 +292,17 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<tool_calls>").peek(), Marker::new("</tool_calls>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
@@ -342,13 +364,17 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
@@ -363,13 +389,17 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
@@ -384,13 +414,17 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
@@ -412,13 +446,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
@@ -433,13 +471,17 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
@@ -456,13 +498,17 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
@@ -477,13 +523,17 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`; searched for by `<`, ``` and `[` (memchr3).
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `````, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`; searched for by `<`, ``` and `[` (memchr3).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|begin_assistant|>"),
@@ -495,13 +545,17 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_BEGIN_CONTENT,
+        MARKER_BEGIN_SYSTEM,
+        MARKER_BEGIN_TOOL_RESULT,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|begin_assistant|>"),
         Marker::new("<|begin_content|>"),
@@ -592,6 +646,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "turn.assistant_start",
                                     &[],
@@ -628,6 +686,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_CONTENT_C,
                             TO_CONTENT,
                             TO_CONTENT,
@@ -652,6 +714,10 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -699,6 +765,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -823,6 +893,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_UNPARSED_2_B,
@@ -850,6 +924,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_UNPARSED_2_B,
@@ -869,6 +947,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -927,6 +1009,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -952,6 +1038,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
@@ -988,6 +1078,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_C,
                             TO_UNPARSED_2_C,
@@ -1008,6 +1102,10 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1034,6 +1132,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_ASSISTANT_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1129,24 +1231,24 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(AFTER_TURN_ASSISTANT_START),
-                    Found::Marker(6..=8) => {
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(9) => Flow::Go(AFTER_TURN_ASSISTANT_START),
+                    Found::Marker(10..=12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(13..=19) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
-                    Found::Marker(18) => {
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(22) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1156,27 +1258,27 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(10..=12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(13..=19) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
-                    Found::Marker(18) => {
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(22) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1186,16 +1288,16 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(9) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(10..=16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(17) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1217,17 +1319,17 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(6) => {
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_START)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(11..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1298,93 +1400,10 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_dict(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=8) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(7..=13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
-                }
-            }
-            CALL_2 => {
-                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(7..=13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_CALL => {
-                match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_CALL)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(9) => {
                         io.end_call();
@@ -1408,6 +1427,89 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_2 => {
+                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
+                    Found::Marker(0..=8) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(11..=17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=8) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(9) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15..=21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
                         io.end_calls();
@@ -1417,21 +1519,21 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(6) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1445,26 +1547,26 @@ impl Machine for Parser {
             }
             AFTER_CONTENT_3 => {
                 match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(13..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1478,21 +1580,21 @@ impl Machine for Parser {
             }
             AFTER_TOOLS_5 => {
                 match io.expect(&AFTER_TOOLS_5_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(6) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1506,47 +1608,47 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(9) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(11..=13) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_TURN_ASSISTANT_START => {
                 match io.expect(&AFTER_TURN_ASSISTANT_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(10..=12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(13..=19) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
-                    Found::Marker(18) => {
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(22) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }

@@ -69,7 +69,7 @@ const CALL_NAME_3: StateId = StateId(12);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_6: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(15);
@@ -194,10 +194,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -218,10 +218,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -247,10 +247,10 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_NAME_SUFFIX_5,
+    AFTER_FUNCTION_NAME_SUFFIX_6,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
@@ -442,7 +442,7 @@ const TO_ARGUMENT_VALUE: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:bos>assistant`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<seed:tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -457,11 +457,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `</seed:think>\n`, `</seed:think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `</seed:think>\n`, `</seed:think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<seed:tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -478,11 +480,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<seed:tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -496,6 +500,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
 });
@@ -515,7 +521,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<seed:bos>assistant"), Marker::new("<seed:think>")]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -533,6 +539,8 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
 });
@@ -548,7 +556,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -579,6 +587,20 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<seed:eos>"),
                 ]
             }),
+        Marker::new("'>")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<parameter="),
+                    text("</function>"),
+                    text("</seed:tool_call>"),
+                    text("<seed:tool_call>"),
+                    text("<function="),
+                    text("<seed:think>"),
+                    text("<seed:eos>"),
+                ]
+            }),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -586,23 +608,26 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<seed:tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<seed:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<seed:tool_call>").layout("", "\n"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -610,11 +635,12 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -622,7 +648,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -635,12 +661,16 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</seed:tool_call>").layout("\n", ""),
         Marker::new("<seed:tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
@@ -648,8 +678,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
         Marker::new("</s>").at_end(const { &[] }),
@@ -662,6 +692,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
@@ -670,7 +702,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -683,6 +715,8 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</seed:tool_call>"),
@@ -692,7 +726,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<seed:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<seed:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -710,11 +744,13 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<seed:tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; searched for by `<` (memchr).
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_SEED_EOS,
@@ -729,6 +765,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
@@ -736,9 +774,15 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(">"), Marker::new("\">"), Marker::new("\"\n"), Marker::new("\n")]
+    &[
+        Marker::new(">"),
+        Marker::new("\">"),
+        Marker::new("'>"),
+        Marker::new("\"\n"),
+        Marker::new("\n"),
+    ]
 });
 
 /// The markers of this state: `<seed:eos>`, `</parameter>`, `</function>`, `</seed:tool_call>`, `<parameter=`; searched for by `<` (memchr).
@@ -796,6 +840,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "'>"),
                     NextName::new(NameKind::Argument, "", "\"\n"),
                     NextName::new(NameKind::Argument, "", "\n"),
                 ]
@@ -805,7 +850,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -817,12 +862,16 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</seed:tool_call>").layout("\n", ""),
         Marker::new("<seed:tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
@@ -830,7 +879,7 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -845,6 +894,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</seed:think>"),
         Marker::new("<seed:think>"),
@@ -857,19 +908,21 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<seed:tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<seed:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<seed:tool_call>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -883,6 +936,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
@@ -891,7 +946,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
+/// The markers of this state: `<seed:eos>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</seed:tool_call>`, `<seed:tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</seed:think>`, `<seed:think>`, `<seed:eos><seed:bos>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SEED_EOS,
@@ -908,6 +963,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</seed:think>"),
@@ -1017,6 +1074,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1048,6 +1107,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1071,6 +1132,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1162,6 +1225,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1193,8 +1258,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1204,6 +1270,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1230,8 +1298,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
                         ]
                     },
                 ),
@@ -1244,8 +1313,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1265,10 +1335,14 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1280,9 +1354,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_6", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1294,6 +1368,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1323,6 +1399,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
@@ -1360,6 +1438,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1381,10 +1461,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1411,6 +1493,7 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
+                            TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
@@ -1483,10 +1566,14 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1509,10 +1596,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1535,6 +1624,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1565,6 +1656,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1599,11 +1692,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TOOLS,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_5)
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_6)
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1789,11 +1884,11 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1820,11 +1915,11 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1844,13 +1939,13 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8..=12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1894,11 +1989,11 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1927,17 +2022,17 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1946,23 +2041,23 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_6),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_6),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1970,17 +2065,17 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1999,43 +2094,43 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(11) => {
+                    Found::Marker(7..=11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.missing_marker("</seed:tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16..=19) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2049,8 +2144,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -2075,27 +2170,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2127,21 +2222,21 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(13) => {
+                    Found::Marker(12..=14) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2178,12 +2273,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2207,7 +2302,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2222,27 +2317,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2255,7 +2350,7 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
                     }
@@ -2295,43 +2390,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(10) => {
+                    Found::Marker(6..=10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.missing_marker("</seed:tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(15..=18) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2357,7 +2452,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2372,27 +2467,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2416,13 +2511,13 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_6 => {
                 match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2453,27 +2548,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2505,7 +2600,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2520,27 +2615,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2590,7 +2685,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
                 io.end_call();
                 io.end_calls();
                 true

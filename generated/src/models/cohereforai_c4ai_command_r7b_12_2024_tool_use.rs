@@ -57,7 +57,7 @@ const AFTER_SECTION_START_2: StateId = StateId(8);
 const AFTER_TOOLS: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TURN_END_8: StateId = StateId(10);
+const AFTER_TURN_END_12: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(11);
@@ -89,6 +89,10 @@ const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN: Marker = Marker::new(
         &[
             text("</s>"),
             text("<eos>"),
+            text("<|CHATBOT_TOKEN|>"),
+            text("<|END_TOOL_RESULT|>"),
+            text("<|START_TOOL_RESULT|>"),
+            text("<|SYSTEM_TOKEN|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
@@ -99,11 +103,23 @@ const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<|CHATBOT_TOKEN|>"),
+            text("<|END_TOOL_RESULT|>"),
+            text("<|START_TOOL_RESULT|>"),
+            text("<|SYSTEM_TOKEN|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
         ]
     });
+const MARKER_CHATBOT_TOKEN: Marker = Marker::new("<|CHATBOT_TOKEN|>")
+    .at_end(const { &[] });
+const MARKER_END_TOOL_RESULT: Marker = Marker::new("<|END_TOOL_RESULT|>")
+    .at_end(const { &[] });
+const MARKER_START_TOOL_RESULT: Marker = Marker::new("<|START_TOOL_RESULT|>")
+    .at_end(const { &[] });
+const MARKER_SYSTEM_TOKEN: Marker = Marker::new("<|SYSTEM_TOKEN|>")
+    .at_end(const { &[] });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
@@ -143,10 +159,10 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_AFTER_TURN_END_8: Transition = Transition::new(
+const TO_AFTER_TURN_END_12: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed] },
-        AFTER_TURN_END_8,
+        AFTER_TURN_END_12,
     )
     .recovery();
 const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
@@ -164,10 +180,10 @@ const TO_AFTER_TURN_END_3_B: Transition = Transition::new(
         AFTER_TURN_END_3,
     )
     .recovery();
-const TO_AFTER_TURN_END_8_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_12_B: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::CloseReasoning] },
-        AFTER_TURN_END_8,
+        AFTER_TURN_END_12,
     )
     .recovery();
 const TO_START_B: Transition = Transition::new(
@@ -212,15 +228,15 @@ const TO_AFTER_TURN_END_3_C: Transition = Transition::new(
         AFTER_TURN_END_3,
     )
     .recovery();
-const TO_AFTER_TURN_END_8_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_12_C: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
-    AFTER_TURN_END_8,
+    AFTER_TURN_END_12,
 );
-const TO_AFTER_TURN_END_8_D: Transition = Transition::new(
+const TO_AFTER_TURN_END_12_D: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall, Action::CloseReasoning] },
-        AFTER_TURN_END_8,
+        AFTER_TURN_END_12,
     )
     .recovery();
 const TO_START_C: Transition = Transition::new(
@@ -249,19 +265,23 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
-const TO_AFTER_TURN_END_8_E: Transition = Transition::new(
+const TO_AFTER_TURN_END_12_E: Transition = Transition::new(
     "tools.section_end",
     &[],
-    AFTER_TURN_END_8,
+    AFTER_TURN_END_12,
 );
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -281,13 +301,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_THINKING|>`, `<|START_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -315,13 +339,17 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|START_THINKING|>")]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -337,11 +365,15 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -375,13 +407,17 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
-static AFTER_TURN_END_8_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+static AFTER_TURN_END_12_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -423,13 +459,17 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -445,13 +485,17 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -467,13 +511,17 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -506,13 +554,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -530,13 +582,17 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_CHATBOT_TOKEN,
+        MARKER_END_TOOL_RESULT,
+        MARKER_START_TOOL_RESULT,
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -645,6 +701,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             TO_START,
                             TO_CONTENT,
                             TO_CONTENT_B,
@@ -679,6 +739,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
@@ -755,6 +819,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -789,6 +857,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                         ]
                     },
                 )
@@ -801,9 +873,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_TURN_END_8,
-                            TO_AFTER_TURN_END_8,
-                            TO_AFTER_TURN_END_8,
+                            TO_AFTER_TURN_END_12,
+                            TO_AFTER_TURN_END_12,
+                            TO_AFTER_TURN_END_12,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
@@ -833,9 +905,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TURN_END_8", None)
+            State::new("AFTER_TURN_END_12", None)
                 .markers(
-                    &AFTER_TURN_END_8_MARKERS,
+                    &AFTER_TURN_END_12_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -845,9 +917,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
-                            Transition::new("tools.section_end", &[], AFTER_TURN_END_8)
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            Transition::new("tools.section_end", &[], AFTER_TURN_END_12)
                                 .recovery(),
-                            TO_AFTER_TURN_END_8_B,
+                            TO_AFTER_TURN_END_12_B,
                             TO_START_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
@@ -866,13 +942,13 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_TURN_END_8,
-                            TO_AFTER_TURN_END_8,
-                            TO_AFTER_TURN_END_8,
+                            TO_AFTER_TURN_END_12,
+                            TO_AFTER_TURN_END_12,
+                            TO_AFTER_TURN_END_12,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_TURN_END_8,
+                                    AFTER_TURN_END_12,
                                 )
                                 .recovery(),
                             TO_AFTER_CONTENT,
@@ -922,8 +998,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_8_C,
-                            TO_AFTER_TURN_END_8_D,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_12_C,
+                            TO_AFTER_TURN_END_12_D,
                             TO_START_C,
                             TO_CONTENT_G,
                             TO_CONTENT_H,
@@ -950,8 +1030,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
-                            TO_AFTER_TURN_END_8_C,
-                            TO_AFTER_TURN_END_8_D,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_12_C,
+                            TO_AFTER_TURN_END_12_D,
                             TO_START_C,
                             TO_CONTENT_G,
                             TO_CONTENT_H,
@@ -970,6 +1054,10 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
@@ -997,8 +1085,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            TO_AFTER_TURN_END_8_C,
-                            TO_AFTER_TURN_END_8_D,
+                            TO_AFTER_TURN_END_12_C,
+                            TO_AFTER_TURN_END_12_D,
                             TO_START_C,
                             TO_CONTENT_G,
                             TO_CONTENT_H,
@@ -1029,14 +1117,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
                             Transition::new("tools", &[], AFTER_TOOLS_5),
-                            TO_AFTER_TURN_END_8_E,
-                            TO_AFTER_TURN_END_8_B,
+                            TO_AFTER_TURN_END_12_E,
+                            TO_AFTER_TURN_END_12_B,
                             TO_START_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
@@ -1061,8 +1153,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_8_E,
-                            TO_AFTER_TURN_END_8_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_12_E,
+                            TO_AFTER_TURN_END_12_B,
                             TO_START_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
@@ -1160,25 +1256,25 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(2..=10) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => Flow::Go(CONTENT),
+                    Found::Marker(14 | 15) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(16..=19) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(20..=22) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1189,16 +1285,16 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(2..=10) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(11 | 12) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(13..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(16) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1228,22 +1324,22 @@ impl Machine for Parser {
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(8) => {
+                    Found::Marker(2..=10) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(11) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_START)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12..=14) => {
+                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
+                    Found::Marker(16..=18) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1253,7 +1349,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END_3),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1275,7 +1371,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1..=3) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TURN_END_8)
+                        Flow::Go(AFTER_TURN_END_12)
                     }
                     Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
                     Found::Marker(5 | 6) => Flow::Go(AFTER_CONTENT),
@@ -1294,36 +1390,36 @@ impl Machine for Parser {
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TURN_END_8 => {
-                match io.expect(&AFTER_TURN_END_8_MARKERS) {
+            AFTER_TURN_END_12 => {
+                match io.expect(&AFTER_TURN_END_12_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TURN_END_8),
-                    Found::Marker(8) => {
+                    Found::Marker(11) => Flow::Go(AFTER_TURN_END_12),
+                    Found::Marker(12) => {
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_8)
+                        Flow::Go(AFTER_TURN_END_12)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(16..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1340,7 +1436,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1..=4) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TURN_END_8)
+                        Flow::Go(AFTER_TURN_END_12)
                     }
                     Found::Marker(5 | 6) => Flow::Go(AFTER_CONTENT),
                     Found::Marker(7) => Flow::Go(AFTER_TOOLS_2),
@@ -1371,134 +1467,19 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TURN_END_8)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_8)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12..=14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
-                }
-            }
-            CALL_2 => {
-                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(2..=6) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TURN_END_8)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_8)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(12..=14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_CALL),
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_CALL => {
-                match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(2..=6) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(7) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_CALL)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(11) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END_8)
+                        Flow::Go(AFTER_TURN_END_12)
                     }
                     Found::Marker(12) => {
                         io.end_call();
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_8)
+                        Flow::Go(AFTER_TURN_END_12)
                     }
                     Found::Marker(13) => {
                         io.end_call();
@@ -1524,6 +1505,121 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            CALL_2 => {
+                match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(2..=10) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END_12)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_12)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(16..=18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_CALL),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(2..=10) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_3)
+                    }
+                    Found::Marker(11) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TURN_END_12)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_TURN_END_12)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20..=22) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
                         io.end_calls();
@@ -1537,35 +1633,35 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(9) => Flow::Go(AFTER_TURN_END_8),
-                    Found::Marker(10) => {
+                    Found::Marker(12) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(13) => Flow::Go(AFTER_TURN_END_12),
+                    Found::Marker(14) => {
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_8)
+                        Flow::Go(AFTER_TURN_END_12)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(18..=20) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1583,30 +1679,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TURN_END_8),
-                    Found::Marker(8) => {
+                    Found::Marker(11) => Flow::Go(AFTER_TURN_END_12),
+                    Found::Marker(12) => {
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_8)
+                        Flow::Go(AFTER_TURN_END_12)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(16..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1630,7 +1726,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_3
             | UNPARSED_2 => true,
-            AFTER_TURN_END_8 => {
+            AFTER_TURN_END_12 => {
                 io.end_calls();
                 true
             }

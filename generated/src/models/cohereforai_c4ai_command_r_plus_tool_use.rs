@@ -72,11 +72,14 @@ const MARKER_END_OF_TURN_TOKEN: Marker = Marker::new("<|END_OF_TURN_TOKEN|>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<|SYSTEM_TOKEN|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
         ]
     });
+const MARKER_SYSTEM_TOKEN: Marker = Marker::new("<|SYSTEM_TOKEN|>")
+    .at_end(const { &[] });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
@@ -141,12 +144,13 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -159,12 +163,13 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_OF_TURN_TOKEN|>`, `<|CHATBOT_TOKEN|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; searched for by `<` and `A` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -183,11 +188,12 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("Action:").peek(), Marker::new("```json").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -214,12 +220,13 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -229,12 +236,13 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -244,12 +252,13 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -264,12 +273,13 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_SYSTEM_TOKEN,
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
@@ -352,6 +362,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
@@ -370,6 +381,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -398,6 +410,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -472,6 +485,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -493,6 +507,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -506,6 +521,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -563,6 +579,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 AFTER_TURN_END,
                             ),
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -658,13 +675,13 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
-                    Found::Marker(8..=10) => {
+                    Found::Marker(1..=6) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
+                    Found::Marker(9..=11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -675,20 +692,20 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(1..=6) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(10..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -708,7 +725,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -763,12 +780,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(7..=9) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -786,12 +803,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(7..=9) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -809,36 +826,36 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(11..=13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -858,20 +875,20 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=6) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(8..=10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

@@ -59,41 +59,47 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
+/// Only markers may come here.
+const AFTER_PER_CALL_START_3: StateId = StateId(11);
+
 /// The name of the called function.
-const CALL_NAME: StateId = StateId(11);
+const CALL_NAME: StateId = StateId(12);
+
+/// The name of the called function.
+const CALL_NAME_2: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(12);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(13);
+const AFTER_TOOLS: StateId = StateId(14);
 
 /// A call, as one object.
-const CALL: StateId = StateId(14);
+const CALL: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(15);
+const AFTER_CALL: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(16);
+const AFTER_SECTION_END_3: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(17);
+const AFTER_TOOLS_5: StateId = StateId(18);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(18);
+const UNPARSED_3: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_6: StateId = StateId(19);
+const AFTER_PER_CALL_START_6: StateId = StateId(20);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(20);
+const ARGUMENTS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_ARGUMENTS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_CLOSE_4: StateId = StateId(22);
+const AFTER_FUNCTION_CLOSE_4: StateId = StateId(23);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_START_9: StateId = StateId(24);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -102,10 +108,54 @@ const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>"
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<｜tool▁outputs▁begin｜>"),
+            text("<｜tool▁outputs▁end｜>"),
+            text("<｜tool▁output▁begin｜>"),
+            text("<｜tool▁output▁end｜>"),
         ]
     });
-const MARKER_TOOL_CALL_BEGIN: Marker = Marker::new("<｜tool▁call▁begin｜>")
-    .layout("\n", "");
+const MARKER_TOOL_OUTPUTS_BEGIN: Marker = Marker::new("<｜tool▁outputs▁begin｜>")
+    .at_end(const { &[] });
+const MARKER_TOOL_OUTPUTS_END: Marker = Marker::new("<｜tool▁outputs▁end｜>")
+    .at_end(const { &[] });
+const MARKER_TOOL_OUTPUT_BEGIN: Marker = Marker::new("<｜tool▁output▁begin｜>")
+    .at_end(const { &[] });
+const MARKER_TOOL_OUTPUT_END: Marker = Marker::new("<｜tool▁output▁end｜>")
+    .at_end(const { &[] });
+const MARKER_TOOL_CALLS_BEGIN: Marker = Marker::new("<|tool_calls_begin|>")
+    .followed_by(const {
+        &[text("<｜tool▁call▁begin｜>"), text("<|tool_call_begin|>")]
+    });
+const MARKER_TOOL_CALL_BEGIN: Marker = Marker::new("<|tool_call_begin|>")
+    .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(
+                NameKind::Function,
+                "function<｜tool▁sep｜>",
+                "<｜tool▁call▁begin｜>",
+            ),
+            NextName::new(
+                NameKind::Function,
+                "function<｜tool▁sep｜>",
+                "<｜tool▁calls▁begin｜>",
+            ),
+            NextName::new(NameKind::Function, "function<｜tool▁sep｜>", "```json"),
+            NextName::new(NameKind::Function, "function<｜tool▁sep｜>", "{"),
+            NextName::new(
+                NameKind::Function,
+                "function<|tool_sep|>",
+                "<｜tool▁call▁begin｜>",
+            ),
+            NextName::new(
+                NameKind::Function,
+                "function<|tool_sep|>",
+                "<｜tool▁calls▁begin｜>",
+            ),
+            NextName::new(NameKind::Function, "function<|tool_sep|>", "```json"),
+            NextName::new(NameKind::Function, "function<|tool_sep|>", "{"),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -128,11 +178,23 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
 const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
     AFTER_PER_CALL_START_2,
 );
+const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        AFTER_PER_CALL_START_3,
+    )
+    .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
@@ -141,22 +203,34 @@ const TO_CONTENT: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
-const TO_AFTER_TOOLS_5: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        AFTER_TOOLS_5,
-    )
-    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     &[],
     CALL_NAME,
 );
+const TO_CALL_NAME_2: Transition = Transition::new(
+        "tools.function.name_prefix",
+        &[],
+        CALL_NAME_2,
+    )
+    .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_TOOLS_5_B: Transition = Transition::new(
+const TO_AFTER_TOOLS_5: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Unparsed] },
         AFTER_TOOLS_5,
+    )
+    .recovery();
+const TO_AFTER_TOOLS_5_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Unparsed] },
+        AFTER_TOOLS_5,
+    )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new(
+        "tools.arguments",
+        const { &[Action::StartOffered] },
+        ARGUMENTS,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -175,18 +249,30 @@ const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
 );
+const TO_AFTER_PER_CALL_START_3_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_PER_CALL_START_3,
+    )
+    .recovery();
 const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
-        "tools.function.close",
+        "tools.section_end",
         const { &[Action::EndCall] },
         AFTER_SECTION_END_3,
     )
     .recovery();
 const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+        "tools.function.close",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
@@ -221,11 +307,17 @@ const TO_CONTENT_E: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCall, Action::HoldBack] },
@@ -243,13 +335,19 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
         "tools.function.close",
         &[],
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+        "tools.section_end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
@@ -266,17 +364,23 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_E: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_2_F: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
 const TO_CONTENT_F: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_H: Transition = Transition::new(
     "tools.section_end",
     &[],
     AFTER_SECTION_END_3,
@@ -288,7 +392,7 @@ const TO_CONTENT_G: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -297,16 +401,22 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜Assistant｜>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<think>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -315,6 +425,10 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<think>").layout("", "\n").unmentioned(),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
@@ -337,11 +451,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
             })
             .leading(),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -350,11 +466,17 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("</think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
@@ -377,7 +499,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -386,6 +508,10 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
@@ -393,11 +519,13 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -405,24 +533,35 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("<｜tool▁call▁begin｜>"),
-        Marker::new("<｜end▁of▁sentence｜>").peek(),
-        Marker::new("<｜User｜>").peek(),
-    ]
+    &[Marker::new("<｜tool▁call▁begin｜>"), MARKER_TOOL_CALL_BEGIN]
 });
 
-/// The markers of this state: `function<｜tool▁sep｜>`, `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
+/// The markers of this state: `function<｜tool▁sep｜>`, `function<|tool_sep|>`, `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("function<｜tool▁sep｜>"),
+        Marker::new("function<|tool_sep|>"),
         Marker::new("["),
         Marker::new("<｜tool▁call▁begin｜>"),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `function<｜tool▁sep｜>`, `function<|tool_sep|>`, `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("function<｜tool▁sep｜>"),
+        Marker::new("function<|tool_sep|>"),
+        Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
@@ -437,22 +576,22 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, ````json`, `{`; compared with the text at the current position.
+static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("<｜tool▁call▁begin｜>").peek(),
+        Marker::new("<｜tool▁calls▁begin｜>").peek(),
+        Marker::new("```json").layout("\n", "\n"),
+        Marker::new("{").peek(),
+    ]
+});
+
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `function<｜tool▁sep｜>`, `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("function<｜tool▁sep｜>"),
-        Marker::new("["),
-        Marker::new("<｜tool▁call▁begin｜>").peek(),
-        Marker::new("{").peek(),
-    ]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -461,8 +600,14 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
+        Marker::new("<｜tool▁call▁begin｜>"),
         MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -475,10 +620,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -487,11 +633,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
+        Marker::new("<｜tool▁call▁begin｜>"),
         MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -504,10 +656,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -516,6 +669,10 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
@@ -523,11 +680,13 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -536,8 +695,14 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
+        Marker::new("<｜tool▁call▁begin｜>"),
         MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -550,6 +715,7 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
@@ -562,7 +728,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -571,18 +737,25 @@ static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
+        Marker::new("<｜tool▁call▁begin｜>"),
         MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -591,8 +764,14 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
+        Marker::new("<｜tool▁call▁begin｜>"),
         MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -605,10 +784,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `````, ````<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -617,10 +797,17 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUTS_BEGIN,
+        MARKER_TOOL_OUTPUTS_END,
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("}"),
         Marker::new("```").layout("\n", ""),
+        Marker::new("```<|tool_call_end|>").layout("\n", ""),
+        Marker::new("<｜tool▁call▁begin｜>"),
         MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -633,12 +820,24 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
 /// The markers of this state: `<｜tool▁call▁end｜>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_4_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜tool▁call▁end｜>")]
+});
+
+/// The markers of this state: `function<｜tool▁sep｜>`, `function<|tool_sep|>`, `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("function<｜tool▁sep｜>"),
+        Marker::new("function<|tool_sep|>"),
+        Marker::new("["),
+        Marker::new("<｜tool▁call▁begin｜>").peek(),
+        Marker::new("{").peek(),
+    ]
 });
 
 /// The keys of a call object.
@@ -704,13 +903,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -723,6 +928,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -756,7 +965,9 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -772,6 +983,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -780,7 +995,9 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -846,6 +1063,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.function.close",
                                     &[],
@@ -868,7 +1089,9 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -879,6 +1102,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -900,8 +1127,12 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
-                            TO_AFTER_TOOLS_5,
-                            TO_AFTER_TOOLS_5,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -911,13 +1142,26 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME,
+                            TO_CALL_NAME_2,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_PER_CALL_START_9,
                                 )
                                 .recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_TOOLS,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -927,24 +1171,30 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TOOLS_5,
                             TO_AFTER_TOOLS_5_B,
-                            Transition::new(
-                                    "tools.section_start",
-                                    const { &[Action::Unparsed] },
-                                    AFTER_TOOLS_5,
-                                )
-                                .recovery(),
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
                                 ARGUMENTS,
                             ),
+                            TO_ARGUMENTS,
+                        ]
+                    },
+                ),
+            State::new("CALL_NAME_2", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_2_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TOOLS_5,
+                            TO_AFTER_TOOLS_5_B,
                             Transition::new(
-                                    "tools.arguments",
-                                    const { &[Action::StartOffered] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                                "tools.function.name_suffix",
+                                const { &[Action::StartKnown] },
+                                ARGUMENTS,
+                            ),
+                            TO_ARGUMENTS,
                         ]
                     },
                 ),
@@ -952,18 +1202,6 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
-                ),
-            State::new("AFTER_PER_CALL_START_3", None)
-                .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
-                    const {
-                        &[
-                            TO_CALL_NAME,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS_5_B,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
                 ),
             State::new(
                     "CALL",
@@ -979,10 +1217,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -992,7 +1236,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1003,6 +1248,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1027,9 +1276,11 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1039,7 +1290,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1056,23 +1308,29 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_3_D,
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_E,
+                            TO_AFTER_SECTION_START_2_F,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
                             ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCalls, Action::Speculate] },
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1089,10 +1347,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_F,
-                            TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_G,
                             TO_START_2_C,
                             Transition::new(
                                     "turn.assistant_start",
@@ -1112,7 +1376,8 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_E,
+                            TO_AFTER_SECTION_START_2_F,
                         ]
                     },
                 )
@@ -1158,14 +1423,21 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_F,
-                            TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_G,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_E,
+                            TO_AFTER_SECTION_START_2_F,
                         ]
                     },
                 )
@@ -1182,10 +1454,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1195,7 +1473,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1206,6 +1485,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1222,10 +1505,18 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_FUNCTION_CLOSE_4,
                             ),
+                            Transition::new(
+                                    "tools.function.close",
+                                    const { &[Action::EndCall] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1235,7 +1526,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1251,6 +1543,19 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
+                        ]
+                    },
+                ),
+            State::new("AFTER_PER_CALL_START_9", None)
+                .markers(
+                    &AFTER_PER_CALL_START_9_MARKERS,
+                    const {
+                        &[
+                            TO_CALL_NAME,
+                            TO_CALL_NAME_2,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_5,
+                            Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
                 ),
@@ -1332,23 +1637,27 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => Flow::Go(CONTENT),
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(12 | 13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14 | 15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(17) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1357,31 +1666,35 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(11..=13) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(14..=17) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(18 | 19) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
-                    Found::Marker(18) => {
+                    Found::Marker(20 | 21) => Flow::Go(CONTENT),
+                    Found::Marker(22 | 23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(25) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1390,26 +1703,32 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13 | 14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(16) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1435,27 +1754,31 @@ impl Machine for Parser {
             AFTER_FUNCTION_NAME_PREFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(8) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10 | 11) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(16 | 17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(19) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1463,7 +1786,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1483,10 +1806,7 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(1 | 2) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1494,8 +1814,19 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(1) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(3) => Flow::Go(AFTER_PER_CALL_START_9),
+                    Found::Marker(4) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME),
+                    Found::Marker(1) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1521,22 +1852,31 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL),
+            CALL_NAME_2 => {
+                match io.name(&CALL_NAME_2_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(2) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(3) => {
+                        if !io.start_offered_call() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(ARGUMENTS)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(CALL_NAME),
-                    Found::Marker(1) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(2) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
-                    Found::Marker(3) => Flow::Go(CALL),
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1548,55 +1888,60 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12..=14) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(18..=21) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1614,68 +1959,73 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(15..=17) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(21..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28 | 29) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1695,34 +2045,39 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(10 | 11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -1737,44 +2092,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12..=14) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(18..=21) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(24) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(25 | 26) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1802,30 +2161,34 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12..=14) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19 | 20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1844,55 +2207,60 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12..=14) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(18..=21) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1910,60 +2278,69 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_FUNCTION_CLOSE_4),
-                    Found::Marker(8) => {
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_CLOSE_4),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(15..=17) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(21..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(28 | 29) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1983,6 +2360,20 @@ impl Machine for Parser {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
                     }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_9 => {
+                match io.expect(&AFTER_PER_CALL_START_9_MARKERS) {
+                    Found::Marker(0) => Flow::Go(CALL_NAME),
+                    Found::Marker(1) => Flow::Go(CALL_NAME_2),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(3) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(4) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

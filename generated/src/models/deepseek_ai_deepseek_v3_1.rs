@@ -60,10 +60,10 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 const AFTER_PER_CALL_START_2: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(11);
+const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_3: StateId = StateId(12);
+const AFTER_TOOLS: StateId = StateId(12);
 
 /// A call, as one object.
 const CALL: StateId = StateId(13);
@@ -104,8 +104,11 @@ const AFTER_PER_CALL_START_9: StateId = StateId(24);
 /// Only markers may come here.
 const AFTER_CALL: StateId = StateId(25);
 
+/// Only markers may come here.
+const AFTER_PER_CALL_START_12: StateId = StateId(26);
+
 /// The name of the called function.
-const CALL_NAME_5: StateId = StateId(26);
+const CALL_NAME_7: StateId = StateId(27);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -114,6 +117,46 @@ const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>"
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<｜tool▁output▁begin｜>"),
+            text("<｜tool▁output▁end｜>"),
+        ]
+    });
+const MARKER_TOOL_OUTPUT_BEGIN: Marker = Marker::new("<｜tool▁output▁begin｜>")
+    .at_end(const { &[] });
+const MARKER_TOOL_OUTPUT_END: Marker = Marker::new("<｜tool▁output▁end｜>")
+    .at_end(const { &[] });
+const MARKER_TOOL_CALLS_BEGIN: Marker = Marker::new("<|tool_calls_begin|>")
+    .followed_by(const {
+        &[text("<｜tool▁call▁begin｜>"), text("<|tool_call_begin|>")]
+    })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜tool▁call▁begin｜>"),
+            NextName::new(NameKind::Function, "", "<｜tool▁calls▁begin｜>"),
+            NextName::new(NameKind::Function, "", "<｜tool▁sep｜>"),
+            NextName::new(
+                NameKind::Function,
+                "",
+                "<｜tool▁sep｜><｜tool▁sep｜>",
+            ),
+            NextName::new(NameKind::Function, "", "<|tool_sep|>"),
+            NextName::new(NameKind::Function, "", "{"),
+        ]
+    });
+const MARKER_TOOL_CALL_BEGIN: Marker = Marker::new("<|tool_call_begin|>")
+    .followed_by(const { &[text("["), text("{")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜tool▁call▁begin｜>"),
+            NextName::new(NameKind::Function, "", "<｜tool▁calls▁begin｜>"),
+            NextName::new(NameKind::Function, "", "<｜tool▁sep｜>"),
+            NextName::new(
+                NameKind::Function,
+                "",
+                "<｜tool▁sep｜><｜tool▁sep｜>",
+            ),
+            NextName::new(NameKind::Function, "", "<|tool_sep|>"),
+            NextName::new(NameKind::Function, "", "{"),
         ]
     });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
@@ -138,11 +181,23 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
 const TO_AFTER_PER_CALL_START_2: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::Speculate] },
     AFTER_PER_CALL_START_2,
 );
+const TO_AFTER_PER_CALL_START_3: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Speculate] },
+        AFTER_PER_CALL_START_3,
+    )
+    .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "tokens.other",
         const { &[Action::OtherToken] },
@@ -151,19 +206,7 @@ const TO_CONTENT: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
-const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::Unparsed] },
-        AFTER_PER_CALL_START_4,
-    )
-    .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
-        "tools.per_call_start",
-        const { &[Action::Unparsed] },
-        AFTER_PER_CALL_START_4,
-    )
-    .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -175,22 +218,40 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_4,
 );
+const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
+        "tools.per_call_end",
+        const { &[Action::EndCall] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
 const TO_AFTER_PER_CALL_START_2_B: Transition = Transition::new(
     "tools.per_call_start",
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START_2,
 );
+const TO_AFTER_PER_CALL_START_3_B: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::EndCall, Action::Speculate] },
+        AFTER_PER_CALL_START_3,
+    )
+    .recovery();
 const TO_AFTER_SECTION_END_3: Transition = Transition::new(
     "tools.section_end",
     const { &[Action::EndCall] },
     AFTER_SECTION_END_3,
 );
 const TO_AFTER_SECTION_END_3_B: Transition = Transition::new(
+        "tools.section_end",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall, Action::CloseReasoning] },
         AFTER_SECTION_END_3,
@@ -231,11 +292,23 @@ const TO_CONTENT_F: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
+const TO_AFTER_PER_CALL_START_4_C: Transition = Transition::new(
+        "tools.per_call_start",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
 const TO_AFTER_PER_CALL_START_4_D: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::Unparsed] },
@@ -243,6 +316,12 @@ const TO_AFTER_PER_CALL_START_4_D: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartCall] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
+const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         "tools.arguments",
         const { &[Action::StartOffered] },
         AFTER_FUNCTION_NAME_SUFFIX,
@@ -259,18 +338,24 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_C: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
     "tools.section_end",
     &[],
     AFTER_SECTION_END_3,
 );
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+        "tools.section_end",
+        &[],
+        AFTER_SECTION_END_3,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_3_F: Transition = Transition::new(
         "tools.per_call_end",
         &[],
         AFTER_SECTION_END_3,
     )
     .recovery();
-const TO_AFTER_SECTION_END_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_3_G: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::CloseReasoning] },
         AFTER_SECTION_END_3,
@@ -311,11 +396,17 @@ const TO_CONTENT_J: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
+const TO_AFTER_SECTION_START_2_E: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_SECTION_START_2_F: Transition = Transition::new(
+        "tools.section_start",
+        const { &[Action::EndCalls, Action::Speculate] },
+        AFTER_SECTION_START_2,
+    )
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::HoldBack] },
@@ -334,8 +425,14 @@ const TO_CONTENT_K: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
+        "tools.function.name_suffix",
+        const { &[Action::StartKnown] },
+        AFTER_FUNCTION_NAME_SUFFIX,
+    )
+    .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜Assistant｜>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -344,16 +441,20 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜Assistant｜>"),
         Marker::new("<think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<think>`, `<｜tool▁sep｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -362,6 +463,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<think>").unmentioned(),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜tool▁call▁end｜>"),
@@ -382,11 +485,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
             })
             .leading(),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -395,11 +500,15 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("</think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
@@ -418,7 +527,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -427,6 +536,8 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
@@ -434,11 +545,13 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -446,16 +559,14 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("<｜tool▁call▁begin｜>"),
-        Marker::new("<｜end▁of▁sentence｜>").peek(),
-        Marker::new("<｜User｜>").peek(),
-    ]
+    &[Marker::new("<｜tool▁call▁begin｜>"), MARKER_TOOL_CALL_BEGIN]
 });
 
 /// The markers of this state: `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
@@ -467,21 +578,17 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `[`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), Marker::new("{").peek()]
+});
+
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
-static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("["),
-        Marker::new("<｜tool▁call▁begin｜>").peek(),
-        Marker::new("{").peek(),
-    ]
-});
-
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -490,9 +597,14 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<|tool_call_end|>"),
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
@@ -503,21 +615,23 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`, `<｜tool▁sep｜><｜tool▁sep｜>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`, `<｜tool▁sep｜><｜tool▁sep｜>`, `<|tool_sep|>`, `{`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜tool▁call▁begin｜>").peek(),
         Marker::new("<｜tool▁calls▁begin｜>").peek(),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜tool▁sep｜><｜tool▁sep｜>"),
+        Marker::new("<|tool_sep|>"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -526,8 +640,12 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -539,6 +657,7 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
@@ -547,7 +666,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -556,9 +675,14 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<|tool_call_end|>"),
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
@@ -569,10 +693,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `````, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -581,6 +706,8 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -594,8 +721,11 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
                 ]
             }),
         Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<|tool_call_end|>"),
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
@@ -606,10 +736,11 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -618,6 +749,8 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<｜tool▁calls▁end｜>"),
         Marker::new("</think>"),
@@ -625,7 +758,9 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
     ]
 });
 
@@ -638,7 +773,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -647,18 +782,23 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<｜end▁of▁sentence｜>"),
         Marker::new("<｜User｜>"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -667,9 +807,14 @@ static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<|tool_call_end|>"),
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
@@ -680,6 +825,7 @@ static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
@@ -693,7 +839,7 @@ static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -702,9 +848,14 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<|tool_call_end|>"),
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
@@ -715,10 +866,11 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜tool▁call▁end｜>`, `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁end｜>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `,`, `]`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -727,12 +879,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<|tool_call_end|>"),
         Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
         Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<｜tool▁sep｜>"),
@@ -743,16 +900,27 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜User｜>"),
         Marker::new("</think>\n"),
         Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`, `<｜tool▁sep｜><｜tool▁sep｜>`, `{`; compared with the text at the current position.
-static CALL_NAME_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
+static AFTER_PER_CALL_START_12_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("["),
+        Marker::new("<｜tool▁call▁begin｜>").peek(),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁sep｜>`, `<｜tool▁sep｜><｜tool▁sep｜>`, `<|tool_sep|>`, `{`; compared with the text at the current position.
+static CALL_NAME_7_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜tool▁call▁begin｜>").peek(),
         Marker::new("<｜tool▁calls▁begin｜>").peek(),
         Marker::new("<｜tool▁sep｜>"),
         Marker::new("<｜tool▁sep｜><｜tool▁sep｜>"),
+        Marker::new("<|tool_sep|>"),
         Marker::new("{").peek(),
     ]
 });
@@ -834,13 +1002,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -853,6 +1025,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -890,7 +1064,9 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -906,6 +1082,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -914,7 +1092,9 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -974,6 +1154,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -996,7 +1178,9 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_2_B,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_PER_CALL_START_3,
                         ]
                     },
                 )
@@ -1007,6 +1191,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1028,12 +1214,16 @@ pub static PROGRAM: Program = Program {
                                 &[],
                                 AFTER_PER_CALL_START_2,
                             ),
-                            TO_AFTER_PER_CALL_START_4,
-                            TO_AFTER_PER_CALL_START_4,
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    &[],
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
-                .otherwise(Transition::new("", &[], CALL_NAME_5)),
+                .otherwise(Transition::new("", &[], CALL_NAME_7)),
             State::new("AFTER_PER_CALL_START_2", None)
                 .markers(
                     &AFTER_PER_CALL_START_2_MARKERS,
@@ -1043,11 +1233,19 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
-                                    AFTER_PER_CALL_START_3,
+                                    AFTER_PER_CALL_START_12,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("AFTER_PER_CALL_START_3", None)
+                .markers(
+                    &AFTER_PER_CALL_START_3_MARKERS,
+                    const {
+                        &[TO_AFTER_TOOLS, Transition::new("tools", &[], CALL).recovery()]
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_NAME)),
@@ -1056,18 +1254,6 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
-            State::new("AFTER_PER_CALL_START_3", None)
-                .markers(
-                    &AFTER_PER_CALL_START_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_PER_CALL_START_4_B,
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_NAME)),
             State::new(
                     "CALL",
                     Some(Hole::Object(std::borrow::Cow::Borrowed(&CALL_SHAPE))),
@@ -1082,10 +1268,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1094,7 +1285,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1104,20 +1296,16 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_4_D,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                         ]
                     },
                 ),
@@ -1132,10 +1320,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
-                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_PER_CALL_START_3,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
                             TO_START_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_H,
@@ -1144,7 +1336,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_J,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_E,
+                            TO_AFTER_SECTION_START_2_F,
                         ]
                     },
                 )
@@ -1167,10 +1360,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1179,7 +1377,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1195,6 +1394,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                     "tools",
                                     const { &[Action::Unparsed] },
@@ -1202,10 +1403,13 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("content", &[], AFTER_CONTENT).recovery(),
-                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1214,7 +1418,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1231,23 +1436,27 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_3_D,
-                            Transition::new(
-                                    "tools.section_end",
-                                    &[],
-                                    AFTER_SECTION_END_3,
-                                )
-                                .recovery(),
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_SECTION_END_3_F,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_G,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_E,
+                            TO_AFTER_SECTION_START_2_F,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 AFTER_PER_CALL_START_2,
                             ),
+                            Transition::new(
+                                    "tools.per_call_start",
+                                    const { &[Action::EndCalls, Action::Speculate] },
+                                    AFTER_PER_CALL_START_3,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -1290,14 +1499,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
-                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_PER_CALL_START_3,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_E,
+                            TO_AFTER_SECTION_START_2_F,
                         ]
                     },
                 )
@@ -1314,10 +1528,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1326,7 +1545,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
@@ -1375,14 +1595,24 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
                                 AFTER_PER_CALL_START_4,
                             ),
+                            Transition::new(
+                                    "tools.per_call_end",
+                                    &[],
+                                    AFTER_PER_CALL_START_4,
+                                )
+                                .recovery(),
                             TO_AFTER_PER_CALL_START_2,
-                            TO_AFTER_SECTION_END_3_C,
+                            TO_AFTER_PER_CALL_START_3,
+                            TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_G,
                             TO_START_2_C,
                             TO_CONTENT_G,
                             TO_CONTENT_H,
@@ -1391,7 +1621,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_J,
-                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_E,
+                            TO_AFTER_SECTION_START_2_F,
                         ]
                     },
                 )
@@ -1403,6 +1634,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1421,10 +1654,13 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_CONTENT).recovery(),
-                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
                             TO_START_2_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -1433,31 +1669,40 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
                         ]
                     },
                 )
                 .otherwise(TO_UNPARSED_4)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("CALL_NAME_5", Some(Hole::Name))
+            State::new("AFTER_PER_CALL_START_12", None)
                 .markers(
-                    &CALL_NAME_5_MARKERS,
+                    &AFTER_PER_CALL_START_12_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_TOOLS,
+                            TO_AFTER_PER_CALL_START_4_C,
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_NAME)),
+            State::new("CALL_NAME_7", Some(Hole::Name))
+                .markers(
+                    &CALL_NAME_7_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_4_D,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartKnown] },
                                 AFTER_FUNCTION_NAME_SUFFIX,
                             ),
-                            Transition::new(
-                                    "tools.function.name_suffix",
-                                    const { &[Action::StartKnown] },
-                                    AFTER_FUNCTION_NAME_SUFFIX,
-                                )
-                                .recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                         ]
                     },
                 ),
@@ -1540,23 +1785,27 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10 | 11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12 | 13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1565,31 +1814,35 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(9..=12) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(15 | 16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(17 | 18) => Flow::Go(CONTENT),
+                    Found::Marker(19 | 20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(22) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1598,26 +1851,32 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11 | 12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14) => {
+                        if !io.speculate_in_reasoning(REASONING) {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1643,27 +1902,31 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14 | 15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(17) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CONTENT),
@@ -1671,7 +1934,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=6) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1691,19 +1954,24 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
-                    Found::Marker(1 | 2) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME_5),
+                    _ => Flow::Go(CALL_NAME_7),
                 }
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_12),
                     Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME),
                 }
@@ -1715,18 +1983,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Marker(2) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_NAME),
-                }
-            }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
                     Found::Marker(0) => {
@@ -1734,59 +1990,64 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1803,11 +2064,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(2..=4) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4) => {
+                    Found::Marker(5) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }
@@ -1823,44 +2084,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(9) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(15 | 16) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(19 | 20) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1886,59 +2151,64 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1956,64 +2226,69 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(9) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2033,34 +2308,39 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
@@ -2085,30 +2365,34 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(9) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(15 | 16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2127,59 +2411,64 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2209,45 +2498,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_4),
-                    Found::Marker(7) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23 | 24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2266,69 +2559,74 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(9) => {
+                    Found::Marker(10) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2342,19 +2640,31 @@ impl Machine for Parser {
                     }
                 }
             }
-            CALL_NAME_5 => {
-                match io.name(&CALL_NAME_5_MARKERS) {
+            AFTER_PER_CALL_START_12 => {
+                match io.expect(&AFTER_PER_CALL_START_12_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(2) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_NAME),
+                }
+            }
+            CALL_NAME_7 => {
+                match io.name(&CALL_NAME_7_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(2 | 3) => {
+                    Found::Marker(2..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4) => {
+                    Found::Marker(5) => {
                         if !io.start_offered_call() {
                             return Flow::Mismatch;
                         }

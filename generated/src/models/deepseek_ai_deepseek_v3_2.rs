@@ -108,7 +108,7 @@ const CALL: StateId = StateId(25);
 const AFTER_CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_21: StateId = StateId(27);
+const AFTER_SECTION_START_24: StateId = StateId(27);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(28);
@@ -132,6 +132,7 @@ const MARKER_DSML_INVOKE: Marker = Marker::new("<｜DSML｜invoke=\"")
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -147,6 +148,7 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -154,7 +156,7 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
-const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+const MARKER_DSML_INVOKE_C: Marker = Marker::new("<｜DSML｜invoke='")
     .layout("\n", "")
     .followed_by(const { &[] })
     .or_named(const {
@@ -162,6 +164,7 @@ const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke n
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -169,7 +172,7 @@ const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke n
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
-const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜DSML｜invoke name='")
     .layout("\n", "")
     .followed_by(const { &[] })
     .or_named(const {
@@ -177,6 +180,55 @@ const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke 
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_D: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_E: Marker = Marker::new("<|DSML|invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜function_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -195,8 +247,11 @@ const MARKER_DSML_FUNCTION_CALLS_B: Marker = Marker::new(
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -210,8 +265,11 @@ const MARKER_DSML_FUNCTION_CALLS_C: Marker = Marker::new(
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -223,8 +281,11 @@ const MARKER_DSML_CALLS: Marker = Marker::new("<｜｜DSML｜｜ calls>")
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -236,8 +297,27 @@ const MARKER_DSML_FUNCTION_CALLS_D: Marker = Marker::new("<｜DSML｜function_ca
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_FUNCTION_CALLS_E: Marker = Marker::new("<|DSML|function_calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -270,17 +350,19 @@ const MARKER_B: Marker = Marker::new("\n")
             text("<｜end▁of▁sentence｜>"),
         ]
     });
-const MARKER_DSML_FUNCTION_CALLS_E: Marker = Marker::new("</｜DSML｜function_calls>")
+const MARKER_DSML_FUNCTION_CALLS_F: Marker = Marker::new("</｜DSML｜function_calls>")
     .layout("\n", "");
-const MARKER_DSML_FUNCTION_CALLS_F: Marker = Marker::new(
+const MARKER_DSML_FUNCTION_CALLS_G: Marker = Marker::new(
         "</｜｜DSML｜｜function_calls>",
     )
     .layout("\n", "");
-const MARKER_DSML_FUNCTION_CALLS_G: Marker = Marker::new(
+const MARKER_DSML_FUNCTION_CALLS_H: Marker = Marker::new(
         "</｜｜DSML｜｜ function_calls>",
     )
     .layout("\n", "");
 const MARKER_DSML_CALLS_B: Marker = Marker::new("</｜｜DSML｜｜ calls>")
+    .layout("\n", "");
+const MARKER_DSML_FUNCTION_CALLS_I: Marker = Marker::new("</|DSML|function_calls>")
     .layout("\n", "");
 const MARKER_THINK: Marker = Marker::new("</think>")
     .followed_by(const {
@@ -677,7 +759,7 @@ const TO_AFTER_SECTION_START_3_D: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -694,17 +776,21 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -734,17 +820,21 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -759,13 +849,17 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
@@ -784,7 +878,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -802,13 +896,17 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
@@ -823,12 +921,26 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜function_calls>").peek(),
         Marker::new("\">")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<｜DSML｜parameter name=\""),
+                    text("</｜DSML｜invoke>"),
+                    text("<｜DSML｜invoke name=\""),
+                    text("</｜DSML｜function_calls>"),
+                    text("<think>"),
+                    text("<｜DSML｜function_calls>"),
+                    text("<｜end▁of▁sentence｜>"),
+                ]
+            }),
+        Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
@@ -863,39 +975,46 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("<｜DSML｜function_calls>"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜function_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -904,12 +1023,13 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜function_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜function_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -918,7 +1038,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -930,12 +1050,16 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -950,10 +1074,11 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -966,18 +1091,24 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜ parameter name=\""),
+        Marker::new("<|DSML|parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
@@ -990,10 +1121,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜function_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1011,13 +1143,17 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
@@ -1030,7 +1166,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1042,12 +1178,16 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1058,10 +1198,11 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1073,15 +1214,20 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -1095,6 +1241,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
@@ -1109,7 +1256,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</|DSML|parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>")
@@ -1138,6 +1285,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             }),
         Marker::new("</｜｜DSML｜｜parameter>").layout("", "\n"),
         Marker::new("</｜｜DSML｜｜ parameter>").layout("", "\n"),
+        Marker::new("</|DSML|parameter>").layout("", "\n"),
         Marker::new("</｜DSML｜invoke>")
             .followed_by(const {
                 &[
@@ -1166,7 +1314,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1178,18 +1326,24 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜ parameter name=\""),
+        Marker::new("<|DSML|parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
@@ -1202,10 +1356,11 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1217,15 +1372,20 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -1239,6 +1399,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
@@ -1247,7 +1408,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1259,12 +1420,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1279,10 +1444,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜function_calls>`, `</｜｜DSML｜｜function_calls>`, `</｜｜DSML｜｜ function_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|function_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1297,12 +1463,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_FUNCTION_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS_F,
         MARKER_DSML_FUNCTION_CALLS_G,
+        MARKER_DSML_FUNCTION_CALLS_H,
         MARKER_DSML_CALLS_B,
+        MARKER_DSML_FUNCTION_CALLS_I,
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1317,24 +1487,28 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_21_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `<｜DSML｜function_calls>`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_24_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("<｜DSML｜function_calls>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜function_calls>`, `<｜｜DSML｜｜function_calls>`, `<｜｜DSML｜｜ function_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜function_calls｜>`, `<|DSML|function_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1350,13 +1524,17 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_FUNCTION_CALLS,
         MARKER_DSML_FUNCTION_CALLS_B,
         MARKER_DSML_FUNCTION_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_FUNCTION_CALLS_D,
+        MARKER_DSML_FUNCTION_CALLS_E,
     ]
 });
 
@@ -1451,7 +1629,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1513,7 +1695,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1545,7 +1731,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1635,7 +1825,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1672,6 +1866,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                         ]
@@ -1687,11 +1882,14 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_21,
+                                    AFTER_SECTION_START_24,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1704,6 +1902,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
@@ -1728,6 +1929,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                         ]
@@ -1741,6 +1943,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
@@ -1765,7 +1968,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1789,6 +1996,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1817,7 +2025,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
@@ -1825,6 +2035,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1837,6 +2051,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -1872,7 +2087,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1924,7 +2143,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1934,6 +2157,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1957,11 +2181,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1975,6 +2204,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2028,6 +2258,7 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_AFTER_TURN_END_7,
                             TO_AFTER_TURN_END_7,
+                            TO_AFTER_TURN_END_7,
                             Transition::new(
                                     "tools.function.close",
                                     const {
@@ -2067,7 +2298,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
@@ -2075,6 +2308,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -2087,6 +2324,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2110,11 +2348,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -2128,6 +2371,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2161,7 +2405,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2175,6 +2423,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_I,
                             TO_CONTENT_I,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
@@ -2217,7 +2466,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2235,6 +2488,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -2247,12 +2501,15 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_21", None)
+            State::new("AFTER_SECTION_START_24", None)
                 .markers(
-                    &AFTER_SECTION_START_21_MARKERS,
+                    &AFTER_SECTION_START_24_MARKERS,
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
@@ -2283,7 +2540,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -2503,15 +2764,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(11..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(17..=20) => {
+                    Found::Marker(20..=24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2536,15 +2797,15 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Marker(16..=20) => {
+                    Found::Marker(16..=23) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22..=25) => {
+                    Found::Marker(25..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2564,19 +2825,19 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=13) => {
+                    Found::Marker(9..=16) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(18..=22) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2616,15 +2877,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(12..=19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18..=21) => {
+                    Found::Marker(21..=25) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2657,13 +2918,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2677,10 +2938,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_21),
-                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_START_24),
+                    Found::Marker(10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2688,9 +2949,9 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => Flow::Go(CALL),
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2701,11 +2962,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
@@ -2720,13 +2981,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2751,36 +3012,36 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(17) => {
+                    Found::Marker(14..=20) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(24 | 25) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(26 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(28) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=33) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2805,55 +3066,55 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10..=12) => {
+                    Found::Marker(7..=10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11..=14) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(16..=22) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(18..=22) => {
+                    Found::Marker(23..=28) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(31 | 32) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(27 | 28) => {
+                    Found::Marker(33 | 34) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(35) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(30..=33) => {
+                    Found::Marker(36..=40) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2888,17 +3149,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(12..=19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18..=21) => {
+                    Found::Marker(21..=25) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2934,27 +3195,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(17) => {
+                    Found::Marker(14..=20) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(21..=24) => {
+                    Found::Marker(25..=29) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2978,54 +3239,54 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=9) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(18..=23) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(32..=36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3061,11 +3322,11 @@ impl Machine for Parser {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1..=4) => {
                         io.end_argument();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
                         Flow::Go(AFTER_TURN_END_7)
@@ -3086,55 +3347,55 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9..=11) => {
+                    Found::Marker(6..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10..=13) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(15..=21) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(22..=27) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(30 | 31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(32 | 33) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28) => {
+                    Found::Marker(34) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(29..=32) => {
+                    Found::Marker(35..=39) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3160,54 +3421,54 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=9) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(18..=23) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(32..=36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3245,45 +3506,45 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(14..=20) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=33) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3324,45 +3585,45 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(10..=16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=19) => {
+                    Found::Marker(17..=23) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(31) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(28..=31) => {
+                    Found::Marker(32..=36) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3376,16 +3637,16 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_21 => {
-                match io.expect(&AFTER_SECTION_START_21_MARKERS) {
+            AFTER_SECTION_START_24 => {
+                match io.expect(&AFTER_SECTION_START_24_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Marker(10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -3403,15 +3664,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=14) => {
+                    Found::Marker(10..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(19..=23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }

@@ -108,7 +108,7 @@ const CALL: StateId = StateId(25);
 const AFTER_CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_21: StateId = StateId(27);
+const AFTER_SECTION_START_24: StateId = StateId(27);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(28);
@@ -132,6 +132,7 @@ const MARKER_DSML_INVOKE: Marker = Marker::new("<｜DSML｜invoke=\"")
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -147,6 +148,7 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -154,7 +156,7 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
-const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+const MARKER_DSML_INVOKE_C: Marker = Marker::new("<｜DSML｜invoke='")
     .layout("\n", "")
     .followed_by(const { &[] })
     .or_named(const {
@@ -162,6 +164,7 @@ const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke n
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -169,7 +172,7 @@ const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke n
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
-const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜DSML｜invoke name='")
     .layout("\n", "")
     .followed_by(const { &[] })
     .or_named(const {
@@ -177,6 +180,55 @@ const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke 
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_D: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_E: Marker = Marker::new("<|DSML|invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -193,8 +245,11 @@ const MARKER_DSML_TOOL_CALLS_B: Marker = Marker::new("<｜｜DSML｜｜tool_call
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -206,8 +261,11 @@ const MARKER_DSML_TOOL_CALLS_C: Marker = Marker::new("<｜｜DSML｜｜ tool_cal
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -219,8 +277,11 @@ const MARKER_DSML_CALLS: Marker = Marker::new("<｜｜DSML｜｜ calls>")
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -232,8 +293,27 @@ const MARKER_DSML_TOOL_CALLS_D: Marker = Marker::new("<｜DSML｜tool_calls｜>"
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_E: Marker = Marker::new("<|DSML|tool_calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -266,11 +346,11 @@ const MARKER_B: Marker = Marker::new("\n")
             text("<｜end▁of▁sentence｜>"),
         ]
     });
-const MARKER_DSML_TOOL_CALLS_E: Marker = Marker::new("</｜DSML｜tool_calls>")
+const MARKER_DSML_TOOL_CALLS_F: Marker = Marker::new("</｜DSML｜tool_calls>")
     .layout("\n", "");
-const MARKER_DSML_TOOL_CALLS_F: Marker = Marker::new("</｜｜DSML｜｜tool_calls>")
+const MARKER_DSML_TOOL_CALLS_G: Marker = Marker::new("</｜｜DSML｜｜tool_calls>")
     .layout("\n", "");
-const MARKER_DSML_TOOL_CALLS_G: Marker = Marker::new("</｜｜DSML｜｜ tool_calls>")
+const MARKER_DSML_TOOL_CALLS_H: Marker = Marker::new("</｜｜DSML｜｜ tool_calls>")
     .layout("\n", "");
 const MARKER_DSML_CALLS_B: Marker = Marker::new("</｜｜DSML｜｜ calls>")
     .layout("\n", "");
@@ -669,7 +749,7 @@ const TO_AFTER_SECTION_START_3_D: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -686,17 +766,21 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -726,17 +810,21 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -751,13 +839,17 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -776,7 +868,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -794,13 +886,17 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -815,12 +911,26 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<｜DSML｜parameter name=\""),
+                    text("</｜DSML｜invoke>"),
+                    text("<｜DSML｜invoke name=\""),
+                    text("</｜DSML｜tool_calls>"),
+                    text("<think>"),
+                    text("<｜DSML｜tool_calls>"),
+                    text("<｜end▁of▁sentence｜>"),
+                ]
+            }),
+        Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
@@ -855,39 +965,46 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -896,12 +1013,13 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -910,7 +1028,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -922,12 +1040,16 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -942,10 +1064,11 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -958,18 +1081,24 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜ parameter name=\""),
+        Marker::new("<|DSML|parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
@@ -982,10 +1111,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1003,13 +1133,17 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1022,7 +1156,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1034,12 +1168,16 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1050,10 +1188,11 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1065,15 +1204,20 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -1087,6 +1231,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1101,7 +1246,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</|DSML|parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>")
@@ -1130,6 +1275,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             }),
         Marker::new("</｜｜DSML｜｜parameter>").layout("", "\n"),
         Marker::new("</｜｜DSML｜｜ parameter>").layout("", "\n"),
+        Marker::new("</|DSML|parameter>").layout("", "\n"),
         Marker::new("</｜DSML｜invoke>")
             .followed_by(const {
                 &[
@@ -1158,7 +1304,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1170,18 +1316,24 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜ parameter name=\""),
+        Marker::new("<|DSML|parameter name=\""),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
@@ -1194,10 +1346,11 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1209,15 +1362,20 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("</｜｜DSML｜｜invoke>"),
         Marker::new("</｜｜DSML｜｜ invoke>"),
+        Marker::new("</|DSML|invoke>"),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -1231,6 +1389,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1239,7 +1398,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1251,12 +1410,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1271,10 +1434,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1289,12 +1453,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1309,24 +1477,28 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_21_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_24_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1342,13 +1514,17 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1443,7 +1619,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1505,7 +1685,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1537,7 +1721,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1627,7 +1815,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1664,6 +1856,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                         ]
@@ -1679,11 +1872,14 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_21,
+                                    AFTER_SECTION_START_24,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1696,6 +1892,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
@@ -1720,6 +1919,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                         ]
@@ -1733,6 +1933,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
@@ -1757,7 +1958,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1781,6 +1986,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1809,7 +2015,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
@@ -1817,6 +2025,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1829,6 +2041,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -1864,7 +2077,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1916,7 +2133,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1926,6 +2147,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1949,11 +2171,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1967,6 +2194,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2020,6 +2248,7 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_AFTER_TURN_END_7,
                             TO_AFTER_TURN_END_7,
+                            TO_AFTER_TURN_END_7,
                             Transition::new(
                                     "tools.function.close",
                                     const {
@@ -2059,7 +2288,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
@@ -2067,6 +2298,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -2079,6 +2314,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2102,11 +2338,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -2120,6 +2361,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2153,7 +2395,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2167,6 +2413,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_I,
                             TO_CONTENT_I,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
@@ -2209,7 +2456,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2227,6 +2478,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -2239,12 +2491,15 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_21", None)
+            State::new("AFTER_SECTION_START_24", None)
                 .markers(
-                    &AFTER_SECTION_START_21_MARKERS,
+                    &AFTER_SECTION_START_24_MARKERS,
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
@@ -2275,7 +2530,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -2487,15 +2746,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(11..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(17..=20) => {
+                    Found::Marker(20..=24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2520,15 +2779,15 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Marker(16..=20) => {
+                    Found::Marker(16..=23) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22..=25) => {
+                    Found::Marker(25..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2548,19 +2807,19 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=13) => {
+                    Found::Marker(9..=16) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(18..=22) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2600,15 +2859,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(12..=19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18..=21) => {
+                    Found::Marker(21..=25) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2641,13 +2900,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2661,10 +2920,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_21),
-                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_START_24),
+                    Found::Marker(10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2672,9 +2931,9 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => Flow::Go(CALL),
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2685,11 +2944,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
@@ -2704,13 +2963,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2735,36 +2994,36 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(17) => {
+                    Found::Marker(14..=20) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(24 | 25) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(26 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(28) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=33) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2789,55 +3048,55 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10..=12) => {
+                    Found::Marker(7..=10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11..=14) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(16..=22) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(18..=22) => {
+                    Found::Marker(23..=28) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(31 | 32) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(27 | 28) => {
+                    Found::Marker(33 | 34) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(35) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(30..=33) => {
+                    Found::Marker(36..=40) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2872,17 +3131,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(12..=19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18..=21) => {
+                    Found::Marker(21..=25) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2918,27 +3177,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(17) => {
+                    Found::Marker(14..=20) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(21..=24) => {
+                    Found::Marker(25..=29) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2962,54 +3221,54 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=9) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(18..=23) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(32..=36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3045,11 +3304,11 @@ impl Machine for Parser {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1..=4) => {
                         io.end_argument();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
                         Flow::Go(AFTER_TURN_END_7)
@@ -3070,55 +3329,55 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9..=11) => {
+                    Found::Marker(6..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10..=13) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(15..=21) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(22..=27) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(30 | 31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(32 | 33) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28) => {
+                    Found::Marker(34) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(29..=32) => {
+                    Found::Marker(35..=39) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3144,54 +3403,54 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=9) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(18..=23) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(32..=36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3229,45 +3488,45 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(14..=20) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=33) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3308,45 +3567,45 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(10..=16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=19) => {
+                    Found::Marker(17..=23) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(31) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(28..=31) => {
+                    Found::Marker(32..=36) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3360,16 +3619,16 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_21 => {
-                match io.expect(&AFTER_SECTION_START_21_MARKERS) {
+            AFTER_SECTION_START_24 => {
+                match io.expect(&AFTER_SECTION_START_24_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Marker(10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -3387,15 +3646,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=14) => {
+                    Found::Marker(10..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(19..=23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }

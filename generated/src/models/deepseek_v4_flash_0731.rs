@@ -108,7 +108,7 @@ const CALL: StateId = StateId(25);
 const AFTER_CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_21: StateId = StateId(27);
+const AFTER_SECTION_START_24: StateId = StateId(27);
 
 /// Only markers may come here.
 const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(28);
@@ -132,6 +132,7 @@ const MARKER_DSML_INVOKE: Marker = Marker::new("<｜DSML｜invoke=\"")
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -147,6 +148,7 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -154,7 +156,7 @@ const MARKER_DSML_INVOKE_B: Marker = Marker::new("<｜DSML｜invoke=")
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
-const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+const MARKER_DSML_INVOKE_C: Marker = Marker::new("<｜DSML｜invoke='")
     .layout("\n", "")
     .followed_by(const { &[] })
     .or_named(const {
@@ -162,6 +164,7 @@ const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke n
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -169,7 +172,7 @@ const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜｜DSML｜｜invoke n
             NextName::new(NameKind::Function, "", "\"/>"),
         ]
     });
-const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+const MARKER_DSML_INVOKE_NAME_B: Marker = Marker::new("<｜DSML｜invoke name='")
     .layout("\n", "")
     .followed_by(const { &[] })
     .or_named(const {
@@ -177,6 +180,55 @@ const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜ invoke 
             NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
             NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
             NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_C: Marker = Marker::new("<｜｜DSML｜｜invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_D: Marker = Marker::new("<｜｜DSML｜｜ invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
+            NextName::new(NameKind::Function, "", ">"),
+            NextName::new(NameKind::Function, "", "\"\n"),
+            NextName::new(NameKind::Function, "", "\n"),
+            NextName::new(NameKind::Function, "", "/>"),
+            NextName::new(NameKind::Function, "", "\"/>"),
+        ]
+    });
+const MARKER_DSML_INVOKE_NAME_E: Marker = Marker::new("<|DSML|invoke name=\"")
+    .layout("\n", "")
+    .followed_by(const { &[] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Function, "", "<｜DSML｜invoke name=\""),
+            NextName::new(NameKind::Function, "", "<｜DSML｜tool_calls>"),
+            NextName::new(NameKind::Function, "", "\">"),
+            NextName::new(NameKind::Function, "", "'>"),
             NextName::new(NameKind::Function, "", ">"),
             NextName::new(NameKind::Function, "", "\"\n"),
             NextName::new(NameKind::Function, "", "\n"),
@@ -193,8 +245,11 @@ const MARKER_DSML_TOOL_CALLS_B: Marker = Marker::new("<｜｜DSML｜｜tool_call
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -206,8 +261,11 @@ const MARKER_DSML_TOOL_CALLS_C: Marker = Marker::new("<｜｜DSML｜｜ tool_cal
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -219,8 +277,11 @@ const MARKER_DSML_CALLS: Marker = Marker::new("<｜｜DSML｜｜ calls>")
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -232,8 +293,27 @@ const MARKER_DSML_TOOL_CALLS_D: Marker = Marker::new("<｜DSML｜tool_calls｜>"
             text("<｜DSML｜invoke name=\""),
             text("<｜DSML｜invoke=\""),
             text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
             text("<｜｜DSML｜｜invoke name=\""),
             text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
+            text("["),
+            text("{"),
+        ]
+    });
+const MARKER_DSML_TOOL_CALLS_E: Marker = Marker::new("<|DSML|tool_calls>")
+    .layout("\n\n", "")
+    .followed_by(const {
+        &[
+            text("<｜DSML｜invoke name=\""),
+            text("<｜DSML｜invoke=\""),
+            text("<｜DSML｜invoke="),
+            text("<｜DSML｜invoke='"),
+            text("<｜DSML｜invoke name='"),
+            text("<｜｜DSML｜｜invoke name=\""),
+            text("<｜｜DSML｜｜ invoke name=\""),
+            text("<|DSML|invoke name=\""),
             text("["),
             text("{"),
         ]
@@ -266,11 +346,11 @@ const MARKER_B: Marker = Marker::new("\n")
             text("<｜end▁of▁sentence｜>"),
         ]
     });
-const MARKER_DSML_TOOL_CALLS_E: Marker = Marker::new("</｜DSML｜tool_calls>")
+const MARKER_DSML_TOOL_CALLS_F: Marker = Marker::new("</｜DSML｜tool_calls>")
     .layout("\n", "");
-const MARKER_DSML_TOOL_CALLS_F: Marker = Marker::new("</｜｜DSML｜｜tool_calls>")
+const MARKER_DSML_TOOL_CALLS_G: Marker = Marker::new("</｜｜DSML｜｜tool_calls>")
     .layout("\n", "");
-const MARKER_DSML_TOOL_CALLS_G: Marker = Marker::new("</｜｜DSML｜｜ tool_calls>")
+const MARKER_DSML_TOOL_CALLS_H: Marker = Marker::new("</｜｜DSML｜｜ tool_calls>")
     .layout("\n", "");
 const MARKER_DSML_CALLS_B: Marker = Marker::new("</｜｜DSML｜｜ calls>")
     .layout("\n", "");
@@ -282,9 +362,9 @@ const MARKER_THINK: Marker = Marker::new("</think>")
             text("<｜DSML｜tool_calls>"),
         ]
     });
-const MARKER_DSML_INVOKE_C: Marker = Marker::new("</｜｜DSML｜｜invoke>")
+const MARKER_DSML_INVOKE_D: Marker = Marker::new("</｜｜DSML｜｜invoke>")
     .layout("\n", "");
-const MARKER_DSML_INVOKE_D: Marker = Marker::new("</｜｜DSML｜｜ invoke>")
+const MARKER_DSML_INVOKE_E: Marker = Marker::new("</｜｜DSML｜｜ invoke>")
     .layout("\n", "");
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
@@ -673,7 +753,7 @@ const TO_AFTER_SECTION_START_3_D: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜Assistant｜>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -690,17 +770,21 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<｜DSML｜parameter name=\"`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -730,17 +814,21 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -755,13 +843,17 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -780,7 +872,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜Assistant｜>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -798,13 +890,17 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -819,12 +915,26 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<｜DSML｜parameter name=\""),
+                    text("</｜DSML｜invoke>"),
+                    text("<｜DSML｜invoke name=\""),
+                    text("</｜DSML｜tool_calls>"),
+                    text("<think>"),
+                    text("<｜DSML｜tool_calls>"),
+                    text("<｜end▁of▁sentence｜>"),
+                ]
+            }),
+        Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
@@ -859,39 +969,46 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -900,12 +1017,13 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜tool_calls>`, `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -914,7 +1032,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -926,12 +1044,16 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -946,10 +1068,11 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -962,18 +1085,24 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜ parameter name=\""),
+        Marker::new("<|DSML|parameter name=\""),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
-        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_D,
+        MARKER_DSML_INVOKE_E,
+        Marker::new("</|DSML|invoke>").layout("\n", ""),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
@@ -986,10 +1115,11 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `</｜DSML｜tool_calls>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1007,13 +1137,17 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1026,7 +1160,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1038,12 +1172,16 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1054,10 +1192,11 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1067,17 +1206,22 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
-        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_D,
+        MARKER_DSML_INVOKE_E,
+        Marker::new("</|DSML|invoke>").layout("\n", ""),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -1091,6 +1235,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1105,7 +1250,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</|DSML|parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("<｜end▁of▁sentence｜>")
@@ -1133,6 +1278,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             }),
         Marker::new("</｜｜DSML｜｜parameter>"),
         Marker::new("</｜｜DSML｜｜ parameter>"),
+        Marker::new("</|DSML|parameter>"),
         Marker::new("</｜DSML｜invoke>")
             .followed_by(const {
                 &[
@@ -1161,7 +1307,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1173,18 +1319,24 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜ parameter name=\""),
+        Marker::new("<|DSML|parameter name=\""),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
-        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_D,
+        MARKER_DSML_INVOKE_E,
+        Marker::new("</|DSML|invoke>").layout("\n", ""),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜Assistant｜>"),
@@ -1197,10 +1349,11 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1210,17 +1363,22 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("</｜DSML｜invoke>").layout("\n", ""),
-        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_D,
+        MARKER_DSML_INVOKE_E,
+        Marker::new("</|DSML|invoke>").layout("\n", ""),
         Marker::new("<｜DSML｜invoke name=\"").peek(),
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("<think>"),
         Marker::new("<｜DSML｜parameter name=\""),
@@ -1234,6 +1392,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1242,7 +1401,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1254,12 +1413,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1274,10 +1437,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1292,12 +1456,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_TOOL_CALLS_E,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS_F,
         MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
         MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
         Marker::new("</｜DSML｜parameter>"),
         Marker::new("</｜DSML｜invoke>"),
         Marker::new("<think>"),
@@ -1312,24 +1480,28 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
-/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
-static AFTER_SECTION_START_21_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `[`, `<｜DSML｜tool_calls>`, `{`; compared with the text at the current position.
+static AFTER_SECTION_START_24_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         Marker::new("["),
         Marker::new("<｜DSML｜tool_calls>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1345,13 +1517,17 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
         MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
         MARKER_DSML_INVOKE_NAME_B,
         MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
         MARKER_DSML_TOOL_CALLS,
         MARKER_DSML_TOOL_CALLS_B,
         MARKER_DSML_TOOL_CALLS_C,
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1446,7 +1622,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1508,7 +1688,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1540,7 +1724,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1630,7 +1818,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -1667,6 +1859,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_C,
                         ]
@@ -1682,11 +1875,14 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
-                                    AFTER_SECTION_START_21,
+                                    AFTER_SECTION_START_24,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1699,6 +1895,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
@@ -1723,6 +1922,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_D,
                         ]
@@ -1736,6 +1936,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
@@ -1760,7 +1961,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1784,6 +1989,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_B,
                             TO_CONTENT_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1812,7 +2018,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
@@ -1820,6 +2028,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1832,6 +2044,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -1867,7 +2080,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1919,7 +2136,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_B,
@@ -1929,6 +2150,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
                             TO_AFTER_SECTION_START_3_B,
@@ -1952,11 +2174,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -1970,6 +2197,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2023,6 +2251,7 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_AFTER_TURN_END_7,
                             TO_AFTER_TURN_END_7,
+                            TO_AFTER_TURN_END_7,
                             Transition::new(
                                     "tools.function.close",
                                     const {
@@ -2062,7 +2291,9 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
@@ -2070,6 +2301,10 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -2082,6 +2317,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2105,11 +2341,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
                             TO_AFTER_SECTION_END_3_E,
@@ -2123,6 +2364,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_D,
                             TO_CONTENT_D,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
@@ -2156,7 +2398,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2170,6 +2416,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_I,
                             TO_CONTENT_I,
                             TO_AFTER_SECTION_START_2_D,
+                            TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
@@ -2212,7 +2459,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
+                            TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
                             TO_AFTER_SECTION_END_3_H,
@@ -2230,6 +2481,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
                             TO_AFTER_SECTION_START_3_D,
+                            TO_AFTER_SECTION_START_3_D,
                         ]
                     },
                 )
@@ -2242,12 +2494,15 @@ pub static PROGRAM: Program = Program {
                         .recovery(),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_SECTION_START_21", None)
+            State::new("AFTER_SECTION_START_24", None)
                 .markers(
-                    &AFTER_SECTION_START_21_MARKERS,
+                    &AFTER_SECTION_START_24_MARKERS,
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
@@ -2278,7 +2533,11 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
+                            TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
                             TO_AFTER_SECTION_START_3,
@@ -2490,15 +2749,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(11..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(17..=20) => {
+                    Found::Marker(20..=24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2523,15 +2782,15 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Marker(16..=20) => {
+                    Found::Marker(16..=23) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22..=25) => {
+                    Found::Marker(25..=29) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2551,19 +2810,19 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=13) => {
+                    Found::Marker(9..=16) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(18..=22) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2603,15 +2862,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(12..=19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18..=21) => {
+                    Found::Marker(21..=25) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
@@ -2644,13 +2903,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2664,10 +2923,10 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_21),
-                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_START_24),
+                    Found::Marker(10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2675,9 +2934,9 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => Flow::Go(CALL),
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2688,11 +2947,11 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
@@ -2707,13 +2966,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(2..=5) => {
+                    Found::Marker(2..=6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
@@ -2738,36 +2997,36 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(17) => {
+                    Found::Marker(14..=20) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(24 | 25) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(26 | 27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(28) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=33) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2792,55 +3051,55 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10..=12) => {
+                    Found::Marker(7..=10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11..=14) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(16..=22) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(18..=22) => {
+                    Found::Marker(23..=28) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(31 | 32) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(27 | 28) => {
+                    Found::Marker(33 | 34) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(35) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(30..=33) => {
+                    Found::Marker(36..=40) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2875,17 +3134,17 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=16) => {
+                    Found::Marker(12..=19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18..=21) => {
+                    Found::Marker(21..=25) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2921,27 +3180,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(17) => {
+                    Found::Marker(14..=20) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(21..=24) => {
+                    Found::Marker(25..=29) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
@@ -2965,54 +3224,54 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=9) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(18..=23) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(32..=36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3048,11 +3307,11 @@ impl Machine for Parser {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1..=4) => {
                         io.end_argument();
                         Flow::Go(AFTER_TURN_END_7)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.end_argument();
                         io.missing_marker("</｜DSML｜parameter>");
                         Flow::Go(AFTER_TURN_END_7)
@@ -3073,55 +3332,55 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9..=11) => {
+                    Found::Marker(6..=9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10..=13) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(15..=21) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(17..=21) => {
+                    Found::Marker(22..=27) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(30 | 31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(32 | 33) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28) => {
+                    Found::Marker(34) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(29..=32) => {
+                    Found::Marker(35..=39) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3147,54 +3406,54 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6..=9) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(11..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(18..=23) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(27..=30) => {
+                    Found::Marker(32..=36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3232,45 +3491,45 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(7..=13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(14..=20) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(25..=28) => {
+                    Found::Marker(29..=33) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3311,45 +3570,45 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(10..=16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=19) => {
+                    Found::Marker(17..=23) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(31) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(28..=31) => {
+                    Found::Marker(32..=36) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3363,16 +3622,16 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_SECTION_START_21 => {
-                match io.expect(&AFTER_SECTION_START_21_MARKERS) {
+            AFTER_SECTION_START_24 => {
+                match io.expect(&AFTER_SECTION_START_24_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(7) => Flow::Go(CALL),
+                    Found::Marker(10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -3390,15 +3649,15 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=14) => {
+                    Found::Marker(10..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(19..=23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }

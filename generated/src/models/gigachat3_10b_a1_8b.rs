@@ -41,35 +41,38 @@ const AFTER_TURN_END: StateId = StateId(3);
 /// Only markers may come here.
 const AFTER_TURN_END_2: StateId = StateId(4);
 
-/// Only markers may come here.
-const AFTER_PER_CALL_START: StateId = StateId(5);
+/// Broken markup.
+const UNPARSED_2: StateId = StateId(5);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_2: StateId = StateId(6);
+const AFTER_PER_CALL_START: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(7);
+const AFTER_PER_CALL_START_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(8);
+const AFTER_TOOLS: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_TOOLS_2: StateId = StateId(9);
+const AFTER_CONTENT: StateId = StateId(9);
+
+/// Only markers may come here.
+const AFTER_TOOLS_2: StateId = StateId(10);
 
 /// A call, as one object.
-const CALL: StateId = StateId(10);
+const CALL: StateId = StateId(11);
 
 /// A call, as one object.
-const CALL_2: StateId = StateId(11);
+const CALL_2: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(12);
+const AFTER_CALL: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(13);
+const AFTER_CONTENT_5: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_TOOLS_7: StateId = StateId(14);
+const AFTER_TOOLS_7: StateId = StateId(15);
 const MARKER_MESSAGE_SEP: Marker = Marker::new("<|message_sep|>")
     .layout("", "\n\n")
     .at_end(const {
@@ -86,6 +89,12 @@ const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
         AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_UNPARSED_2: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::AfterEnd] },
+        UNPARSED_2,
     )
     .recovery();
 const TO_AFTER_PER_CALL_START: Transition = Transition::new(
@@ -119,6 +128,12 @@ const TO_AFTER_PER_CALL_START_B: Transition = Transition::new(
     const { &[Action::EndCall, Action::Speculate] },
     AFTER_PER_CALL_START,
 );
+const TO_UNPARSED_2_B: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new(
     "tools",
     const { &[Action::EndCall, Action::Speculate] },
@@ -147,7 +162,7 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|role_sep|>`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|role_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`, `<|message_sep|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -157,11 +172,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|role_sep|>"),
+        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>\n\nuser<|role_sep|>`, `<|message_sep|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -170,6 +186,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
     ]
 });
@@ -232,7 +249,7 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -242,10 +259,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
+        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -255,10 +273,11 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
+        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -276,10 +295,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
+        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `{`, `]`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `{`, `]`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -292,10 +312,11 @@ static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
+        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -305,6 +326,7 @@ static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
+        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
@@ -377,6 +399,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
+                            TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START,
                         ]
                     },
@@ -395,6 +418,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_UNPARSED_2,
                             TO_AFTER_PER_CALL_START,
                         ]
                     },
@@ -420,6 +444,7 @@ pub static PROGRAM: Program = Program {
                 )
                 .end(&[]),
             State::new("AFTER_TURN_END_2", None).end(&[]),
+            State::new("UNPARSED_2", Some(Hole::Text(Channel::Unparsed))).end(&[]),
             State::new("AFTER_PER_CALL_START", None)
                 .markers(
                     &AFTER_PER_CALL_START_MARKERS,
@@ -500,6 +525,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -519,6 +545,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -545,6 +572,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOOLS_B,
                             TO_AFTER_TOOLS_7,
                             TO_AFTER_PER_CALL_START_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -565,6 +593,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOOLS_B,
                             TO_AFTER_TOOLS_7,
                             TO_AFTER_PER_CALL_START_B,
+                            TO_UNPARSED_2_B,
                         ]
                     },
                 )
@@ -586,6 +615,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START,
+                            Transition::new(
+                                    "turn.end",
+                                    const { &[Action::EndCalls, Action::AfterEnd] },
+                                    UNPARSED_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 )
@@ -602,9 +637,25 @@ pub static PROGRAM: Program = Program {
 };
 
 /// The grammar for any tool with any arguments, as GBNF. Empty if the format has no calls.
-pub const GRAMMAR: &str = r#"root ::= "<|message_sep|>" more
-more ::= layout "function call<|role_sep|>" more-2
+pub const GRAMMAR: &str = r#"root ::= content | layout
+# The answer, up to `<|message_sep|>`.
+content ::= "<" content-2 | [^<] content | ""
+content-2 ::= "<" content-2 | "|" content-3 | [^<|] content | ""
+content-3 ::= "<" content-2 | "m" content-4 | [^<m] content | ""
+content-4 ::= "<" content-2 | "e" content-5 | [^<e] content | ""
+content-5 ::= "<" content-2 | "s" content-6 | [^<s] content | ""
+content-6 ::= "<" content-2 | "s" content-7 | [^<s] content | ""
+content-7 ::= "<" content-2 | "a" content-8 | [^<a] content | ""
+content-8 ::= "<" content-2 | "g" content-9 | [^<g] content | ""
+content-9 ::= "<" content-2 | "e" content-10 | [^<e] content | ""
+content-10 ::= "<" content-2 | "_" content-11 | [^<_] content | ""
+content-11 ::= "<" content-2 | "s" content-12 | [^<s] content | ""
+content-12 ::= "<" content-2 | "e" content-13 | [^<e] content | ""
+content-13 ::= "<" content-2 | "p" content-14 | [^<p] content | ""
+content-14 ::= "<" content-2 | "|" content-15 | [^<|] content | ""
+content-15 ::= ">" layout | ">" more | "<" content-2 | [^<>] content | ""
 layout ::= [\t\n\r ]{0,20}
+more ::= layout "function call<|role_sep|>" more-2
 more-2 ::= layout "[" more-3 | call
 more-3 ::= call
 call ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"arguments\"" layout ":" layout object | "\"arguments\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-4
@@ -632,12 +683,10 @@ more-6 ::= layout "<|message_sep|>" more-5 | layout "<|message_sep|>" more | lay
 "#;
 
 /// Whether the grammar holds only from a trigger on.
-pub const LAZY: bool = true;
+pub const LAZY: bool = false;
 
 /// The triggers of the grammar, if it is lazy.
-pub const TRIGGERS: &[Trigger] = &[
-    Trigger::of_pattern("(<\\|message_sep\\|>\\s*(?:function call<\\|role_sep\\|>))"),
-];
+pub const TRIGGERS: &[Trigger] = &[];
 
 /// Special tokens that the detokenizer must keep as text.
 pub const PRESERVED_TOKENS: &[&str] = &["<|message_sep|>", "<|role_sep|>"];
@@ -663,6 +712,10 @@ impl Machine for Parser {
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6) => Flow::Go(CONTENT),
                     Found::Marker(7) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -675,6 +728,10 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
                     Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Marker(6) => {
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -701,6 +758,12 @@ impl Machine for Parser {
             }
             AFTER_TURN_END_2 => {
                 match io.expect(Markers::NONE) {
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            UNPARSED_2 => {
+                match io.text(Channel::Unparsed, Markers::NONE) {
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -763,6 +826,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
                     _ => Flow::Mismatch,
@@ -784,6 +853,12 @@ impl Machine for Parser {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
                     Found::Done => Flow::Go(AFTER_CALL),
@@ -821,6 +896,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -855,6 +936,12 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
@@ -877,6 +964,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
+                    Found::Marker(7) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_calls();
@@ -890,7 +982,7 @@ impl Machine for Parser {
 
     fn end(&self, state: StateId, io: &mut Io<'_>) -> bool {
         match state {
-            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 => true,
+            START | CONTENT | AFTER_TURN_END | AFTER_TURN_END_2 | UNPARSED_2 => true,
             AFTER_CALL => {
                 io.end_call();
                 io.end_calls();

@@ -116,7 +116,12 @@ const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
 const MARKER_ARG_KEY: Marker = Marker::new("<arg_key>")
     .layout("\n", "")
     .followed_by(const { &[] })
-    .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Argument, "", "</arg_key>"),
+            NextName::new(NameKind::Argument, "", "<arg_value>"),
+        ]
+    })
     .on_line()
     .peek();
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
@@ -316,7 +321,7 @@ const TO_CONTENT_G: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|assistant|>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -324,6 +329,9 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<|assistant|>"),
         Marker::new("<think>").layout("\n", ""),
         Marker::new("<|user|>"),
@@ -336,7 +344,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -344,6 +352,9 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         MARKER_THINK,
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
@@ -361,7 +372,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -369,6 +380,9 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</think>").layout("", "\n"),
         Marker::new("<|user|>"),
         Marker::new("<|end_of_text|>"),
@@ -390,7 +404,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -398,6 +412,9 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
@@ -427,7 +444,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<tool_call>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -435,6 +452,9 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").layout("\n", ""),
         Marker::new("</arg_value>"),
@@ -449,7 +469,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `````, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `````, `</arg_key>`, `<arg_value>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -457,6 +477,9 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -476,10 +499,11 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("</arg_key>"),
+        Marker::new("<arg_value>").peek(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -487,6 +511,9 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -501,12 +528,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</arg_key>`, `<arg_value>`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("</arg_key>")]
+    &[Marker::new("</arg_key>"), Marker::new("<arg_value>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -514,6 +541,9 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<tool_call>").layout("\n", ""),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
@@ -528,7 +558,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -536,6 +566,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
@@ -550,7 +583,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -558,6 +591,9 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("```"),
         MARKER_THINK,
         Marker::new("<|assistant|>"),
@@ -592,7 +628,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -600,6 +636,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -639,7 +678,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -647,6 +686,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
@@ -662,7 +704,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -670,6 +712,9 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -684,7 +729,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -692,6 +737,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -709,7 +757,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -717,6 +765,9 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").layout("\n", ""),
         Marker::new("</arg_value>"),
@@ -807,6 +858,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -828,6 +882,9 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -861,6 +918,9 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -919,6 +979,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1009,6 +1072,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1029,6 +1095,9 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
@@ -1152,6 +1221,20 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_NAME_SUFFIX,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::StartSplit,
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1160,6 +1243,9 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
@@ -1196,6 +1282,19 @@ pub static PROGRAM: Program = Program {
                                 },
                                 AFTER_ARGUMENTS_NAME_SUFFIX_2,
                             ),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1204,6 +1303,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
@@ -1235,6 +1337,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
@@ -1260,6 +1365,9 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1342,6 +1450,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
@@ -1432,6 +1543,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
@@ -1459,6 +1573,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1480,6 +1597,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -1519,6 +1639,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -1642,17 +1765,17 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(10..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1662,31 +1785,31 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10 | 11) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
+                    Found::Marker(20) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1696,16 +1819,16 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(9..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1734,21 +1857,21 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(7) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1798,36 +1921,36 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1840,77 +1963,77 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.start_call();
                         Flow::Go(ARGUMENT_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.start_call();
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.start_call();
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(16 | 17) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=20) => {
+                    Found::Marker(18..=23) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(24) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(25) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1919,11 +2042,19 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(26) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
                         io.argument(false);
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
+                    }
+                    Found::Marker(27) => {
+                        if !io.start_split_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.argument(false);
+                        io.missing_marker("</arg_key>");
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1932,36 +2063,36 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -1978,31 +2109,36 @@ impl Machine for Parser {
                         io.argument(false);
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_2)
                     }
+                    Found::Marker(1) => {
+                        io.argument(false);
+                        io.missing_marker("</arg_key>");
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(8) => {
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(11) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2016,26 +2152,26 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_2 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(7) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2049,24 +2185,24 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(11 | 12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(13 | 14) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2098,38 +2234,38 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENTS),
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => {
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
+                    Found::Marker(9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(15..=20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2170,37 +2306,37 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_4 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(6) => {
+                    Found::Marker(8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(14..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2216,36 +2352,36 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2261,21 +2397,66 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16..=21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+                    Found::Marker(0..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2301,51 +2482,6 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(13..=18) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(10..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -118,7 +118,12 @@ const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
 const MARKER_ARG_KEY: Marker = Marker::new("<arg_key>")
     .layout("\n", "")
     .followed_by(const { &[] })
-    .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Argument, "", "</arg_key>"),
+            NextName::new(NameKind::Argument, "", "<arg_value>"),
+        ]
+    })
     .on_line()
     .peek();
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
@@ -306,7 +311,7 @@ const TO_CONTENT_H: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|assistant|>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -314,6 +319,9 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<|assistant|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -327,7 +335,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -335,6 +343,9 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
@@ -352,7 +363,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -360,6 +371,9 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|user|>"),
         Marker::new("<|end_of_text|>"),
@@ -381,7 +395,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -389,6 +403,9 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("<think>"),
@@ -417,7 +434,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<tool_call>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -425,6 +442,9 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
@@ -438,7 +458,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `</arg_key>`, `<arg_value>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -446,6 +466,9 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -466,10 +489,11 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .followed_by(const { &[text("</think>"), text("<tool_call>")] }),
         Marker::new("```"),
         Marker::new("</arg_key>"),
+        Marker::new("<arg_value>").peek(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -477,6 +501,9 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -490,12 +517,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</arg_key>`, `<arg_value>`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("</arg_key>")]
+    &[Marker::new("</arg_key>"), Marker::new("<arg_value>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -503,6 +530,9 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
@@ -516,7 +546,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</arg_value>`, `</tool_call>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -524,6 +554,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("<think>"),
@@ -537,7 +570,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -545,6 +578,9 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|assistant|>"),
@@ -578,7 +614,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -586,6 +622,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -623,7 +662,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -631,6 +670,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
@@ -645,7 +687,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -653,6 +695,9 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -666,7 +711,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -674,6 +719,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -690,7 +738,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -698,6 +746,9 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
@@ -711,7 +762,7 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -719,6 +770,9 @@ static AFTER_TURN_ASSISTANT_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
@@ -807,6 +861,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "turn.assistant_start",
                                     &[],
@@ -833,6 +890,9 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -866,6 +926,9 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -924,6 +987,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1008,6 +1074,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1027,6 +1096,9 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
@@ -1128,6 +1200,20 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_NAME_SUFFIX,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::StartSplit,
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1136,6 +1222,9 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
@@ -1171,6 +1260,19 @@ pub static PROGRAM: Program = Program {
                                 },
                                 AFTER_ARGUMENTS_NAME_SUFFIX_2,
                             ),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1179,6 +1281,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
@@ -1209,6 +1314,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_START_2_D,
@@ -1233,6 +1341,9 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1315,6 +1426,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
@@ -1404,6 +1518,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
@@ -1430,6 +1547,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
@@ -1450,6 +1570,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -1493,6 +1616,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1513,6 +1639,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_ASSISTANT_START_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1634,18 +1763,18 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(AFTER_TURN_ASSISTANT_START_2),
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => Flow::Go(AFTER_TURN_ASSISTANT_START_2),
+                    Found::Marker(9) => Flow::Go(CONTENT),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(11..=16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1655,31 +1784,31 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10 | 11) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
+                    Found::Marker(20) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1689,16 +1818,16 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(9..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1727,17 +1856,17 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(7) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(11..=16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1787,31 +1916,31 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1824,71 +1953,71 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.start_call();
                         Flow::Go(ARGUMENT_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.start_call();
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.start_call();
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(15 | 16) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=19) => {
+                    Found::Marker(17..=22) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(23 | 24) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(25) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1897,11 +2026,19 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(26) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
                         io.argument(false);
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
+                    }
+                    Found::Marker(27) => {
+                        if !io.start_split_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.argument(false);
+                        io.missing_marker("</arg_key>");
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1910,31 +2047,31 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -1951,27 +2088,32 @@ impl Machine for Parser {
                         io.argument(false);
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_2)
                     }
+                    Found::Marker(1) => {
+                        io.argument(false);
+                        io.missing_marker("</arg_key>");
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(8) => {
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1985,22 +2127,22 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_2 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(7) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(11..=16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2014,24 +2156,24 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(11 | 12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(13 | 14) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2063,33 +2205,33 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENTS),
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => {
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
+                    Found::Marker(9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(14..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2130,32 +2272,32 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_4 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(6) => {
+                    Found::Marker(8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2171,31 +2313,31 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2211,21 +2353,61 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15..=20) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+                    Found::Marker(0..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2259,59 +2441,19 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(9..=14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
             AFTER_TURN_ASSISTANT_START_2 => {
                 match io.expect(&AFTER_TURN_ASSISTANT_START_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(10..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }

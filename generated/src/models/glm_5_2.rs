@@ -115,7 +115,12 @@ const MARKER_TOOL_CALL: Marker = Marker::new("</tool_call>")
 const MARKER_ARG_KEY: Marker = Marker::new("<arg_key>")
     .layout("\n", "")
     .followed_by(const { &[] })
-    .or_named(const { &[NextName::new(NameKind::Argument, "", "</arg_key>")] })
+    .or_named(const {
+        &[
+            NextName::new(NameKind::Argument, "", "</arg_key>"),
+            NextName::new(NameKind::Argument, "", "<arg_value>"),
+        ]
+    })
     .on_line()
     .peek();
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
@@ -315,7 +320,7 @@ const TO_CONTENT_G: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|assistant|>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -323,6 +328,9 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<|assistant|>"),
         Marker::new("<think>"),
         Marker::new("<|user|>"),
@@ -335,7 +343,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `</think>`, `````, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -343,6 +351,9 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|assistant|>"),
         Marker::new("<|observation|>"),
@@ -360,7 +371,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -368,6 +379,9 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|user|>"),
         Marker::new("<|end_of_text|>"),
@@ -389,7 +403,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -397,6 +411,9 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
@@ -426,7 +443,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<tool_call>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -434,6 +451,9 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
@@ -448,7 +468,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `````, `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `````, `</arg_key>`, `<arg_value>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -456,6 +476,9 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -475,10 +498,11 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("</think>\n"),
         Marker::new("```"),
         Marker::new("</arg_key>"),
+        Marker::new("<arg_value>").peek(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -486,6 +510,9 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -500,12 +527,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</arg_key>`; compared with the text at the current position.
+/// The markers of this state: `</arg_key>`, `<arg_value>`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("</arg_key>")]
+    &[Marker::new("</arg_key>"), Marker::new("<arg_value>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<tool_call>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -513,6 +540,9 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
@@ -527,7 +557,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</arg_value>`, `</tool_call>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -535,6 +565,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</arg_value>"),
         Marker::new("</tool_call>"),
         Marker::new("</think>"),
@@ -549,7 +582,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `````, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -557,6 +590,9 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|assistant|>"),
@@ -590,7 +626,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -598,6 +634,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
@@ -636,7 +675,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -644,6 +683,9 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
@@ -659,7 +701,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -667,6 +709,9 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -681,7 +726,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -689,6 +734,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -706,7 +754,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -714,6 +762,9 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>"),
         Marker::new("</arg_value>"),
@@ -804,6 +855,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -825,6 +879,9 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -858,6 +915,9 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -916,6 +976,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1006,6 +1069,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1026,6 +1092,9 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
@@ -1149,6 +1218,20 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_NAME_SUFFIX,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::StartSplit,
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1157,6 +1240,9 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENTS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
@@ -1193,6 +1279,19 @@ pub static PROGRAM: Program = Program {
                                 },
                                 AFTER_ARGUMENTS_NAME_SUFFIX_2,
                             ),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX_2,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1201,6 +1300,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
@@ -1232,6 +1334,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
                             TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
@@ -1257,6 +1362,9 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1339,6 +1447,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
@@ -1429,6 +1540,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
@@ -1456,6 +1570,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1477,6 +1594,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -1516,6 +1636,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -1639,17 +1762,17 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(10..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1659,31 +1782,31 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10 | 11) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
+                    Found::Marker(20) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(21) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1693,16 +1816,16 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(9..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1731,21 +1854,21 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(7) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1795,36 +1918,36 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1837,77 +1960,77 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.start_call();
                         Flow::Go(ARGUMENTS)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.start_call();
                         Flow::Go(ARGUMENT_NAME)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.start_call();
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.start_call();
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.start_call();
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(16 | 17) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=20) => {
+                    Found::Marker(18..=23) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(24) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(25) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
@@ -1916,11 +2039,19 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(26) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
                         io.argument(false);
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
+                    }
+                    Found::Marker(27) => {
+                        if !io.start_split_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.argument(false);
+                        io.missing_marker("</arg_key>");
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
@@ -1929,36 +2060,36 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -1975,31 +2106,36 @@ impl Machine for Parser {
                         io.argument(false);
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_2)
                     }
+                    Found::Marker(1) => {
+                        io.argument(false);
+                        io.missing_marker("</arg_key>");
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_2)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_PER_CALL_END_3 => {
                 match io.expect(&AFTER_PER_CALL_END_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(8) => {
+                    Found::Marker(9 | 10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(11) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2013,26 +2149,26 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_2 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(7) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(12..=17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2046,24 +2182,24 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(8) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(11 | 12) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(13 | 14) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2095,38 +2231,38 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENTS),
-                    Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(7) => {
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
+                    Found::Marker(9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(15..=20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2167,37 +2303,37 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_VALUE_SUFFIX_4 => {
                 match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(6) => {
+                    Found::Marker(8) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(14..=19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2213,36 +2349,36 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS => {
                 match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(13..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2258,21 +2394,66 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16..=21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+                    Found::Marker(0..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2298,51 +2479,6 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(13..=18) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(10..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

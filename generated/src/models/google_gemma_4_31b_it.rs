@@ -121,9 +121,16 @@ const MARKER_TURN: Marker = Marker::new("<turn|>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<tool_response|>"),
+            text("<tool|>"),
+            text("<|audio|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|image|>"),
+            text("<|think|>"),
+            text("<|tool>"),
+            text("<|video|>"),
         ]
     });
 const MARKER_TOOL_RESPONSE: Marker = Marker::new("<|tool_response>")
@@ -131,9 +138,16 @@ const MARKER_TOOL_RESPONSE: Marker = Marker::new("<|tool_response>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<tool_response|>"),
+            text("<tool|>"),
+            text("<|audio|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|image|>"),
+            text("<|think|>"),
+            text("<|tool>"),
+            text("<|video|>"),
         ]
     });
 const MARKER_CHANNEL: Marker = Marker::new("<channel|>")
@@ -141,11 +155,20 @@ const MARKER_CHANNEL: Marker = Marker::new("<channel|>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<tool_response|>"),
+            text("<tool|>"),
+            text("<|audio|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|image|>"),
+            text("<|think|>"),
+            text("<|tool>"),
+            text("<|video|>"),
         ]
     });
+const MARKER_TOOL_RESPONSE_B: Marker = Marker::new("<tool_response|>")
+    .at_end(const { &[] });
 const MARKER_CHANNEL_CHANNEL_THOUGHT: Marker = Marker::new("<|channel><|channel>thought")
     .layout("", "\n");
 const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
@@ -426,7 +449,7 @@ const TO_CALL_NAME_E: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|turn>model`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -434,9 +457,16 @@ static START_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
@@ -445,6 +475,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
@@ -453,7 +484,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -461,9 +492,16 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|channel>thought").layout("", "\n"),
         MARKER_CHANNEL_CHANNEL_THOUGHT,
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -482,6 +520,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
@@ -490,7 +529,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
@@ -498,13 +537,21 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<channel|>").layout("\n", ""),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
@@ -531,7 +578,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -539,9 +586,16 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -551,6 +605,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
@@ -559,14 +614,21 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
     ]
 });
 
@@ -585,7 +647,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<|tool_call>call:"), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -593,9 +655,16 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
@@ -610,6 +679,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
     ]
 });
 
@@ -636,7 +706,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -644,9 +714,16 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -670,6 +747,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
     ]
 });
 
@@ -773,7 +851,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -781,9 +859,16 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -793,6 +878,7 @@ static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
@@ -806,7 +892,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -814,9 +900,16 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -831,6 +924,7 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
     ]
 });
 
@@ -849,7 +943,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -857,9 +951,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -883,10 +984,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -894,9 +996,16 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_CHANNEL,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<tool_call|>"),
@@ -922,6 +1031,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
+        Marker::new("<channel|><|turn>user"),
     ]
 });
 
@@ -1003,12 +1113,20 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
                             TO_START_2,
                             TO_START_2_B,
                             TO_START_2_B,
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1031,6 +1149,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
@@ -1074,6 +1199,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1096,11 +1222,19 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
                                 CONTENT,
                             ),
+                            TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
@@ -1165,6 +1299,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -1184,6 +1325,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
+                            TO_UNPARSED_2,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1199,6 +1341,13 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
+                            TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
                             TO_AFTER_TURN_END_4,
@@ -1257,6 +1406,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1268,6 +1424,7 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_D,
                             TO_START_2_E,
                             TO_START_2_E,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1318,6 +1475,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_C,
                             TO_AFTER_TURN_END_4_C,
                             TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
                             TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
@@ -1338,6 +1502,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_E,
                             TO_CONTENT_E,
                             TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1476,12 +1641,20 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
                             TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_START_2_D,
                             TO_START_2_D,
                             TO_START_2_E,
                             TO_START_2_E,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1537,6 +1710,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
                             TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
+                            TO_AFTER_TURN_END_4_B,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1552,6 +1732,7 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_D,
                             TO_START_2_E,
                             TO_START_2_E,
+                            TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1593,6 +1774,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_4_C,
                             TO_AFTER_TURN_END_4_C,
                             TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
                             TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
@@ -1616,6 +1804,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
                         ]
                     },
                 )
@@ -1628,6 +1817,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
+                            TO_AFTER_TURN_END_4_C,
                             TO_AFTER_TURN_END_4_C,
                             TO_AFTER_TURN_END_4_C,
                             TO_AFTER_TURN_END_4_C,
@@ -1661,6 +1857,7 @@ pub static PROGRAM: Program = Program {
                             TO_CONTENT_E,
                             TO_CONTENT_E,
                             TO_CONTENT_E,
+                            TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1824,21 +2021,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
-                    Found::Marker(8) => Flow::Go(CONTENT),
-                    Found::Marker(9..=12) => {
+                    Found::Marker(3..=14) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(15) => Flow::Go(CONTENT),
+                    Found::Marker(16..=19) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(20..=23) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16 | 17 | 19 | 20) => {
+                    Found::Marker(24 | 25 | 27 | 28) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(26) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1849,28 +2046,28 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
-                    Found::Marker(8..=11) => {
+                    Found::Marker(3..=14) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(15..=18) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(19..=22) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=22) => {
+                    Found::Marker(23..=29) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=25) => {
+                    Found::Marker(30..=33) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(26 | 27 | 29 | 30) => {
+                    Found::Marker(34 | 35 | 37 | 38) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(28) => {
+                    Found::Marker(36) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1881,22 +2078,22 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
-                    Found::Marker(8) => {
+                    Found::Marker(3..=14) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(16..=19) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12 | 13 | 15 | 16) => {
+                    Found::Marker(20 | 21 | 23 | 24) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(22) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1926,25 +2123,25 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=2) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(3..=7) => Flow::Go(AFTER_TURN_END_4),
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(9) => {
+                    Found::Marker(3..=14) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(15) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(16) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(17..=20) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(21..=24) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17 | 18 | 20 | 21) => {
+                    Found::Marker(25 | 26 | 28 | 29) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(27) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1954,7 +2151,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_4),
+                    Found::Marker(0..=11) => Flow::Go(AFTER_TURN_END_4),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2000,29 +2197,29 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(3..=7) => {
+                    Found::Marker(3..=14) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8 | 9 | 11 | 12) => {
+                    Found::Marker(15 | 16 | 18 | 19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(14) => {
+                    Found::Marker(20) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(21) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(22..=25) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19..=21) => {
+                    Found::Marker(26..=29) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2082,49 +2279,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(3..=7) => {
+                    Found::Marker(3..=14) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(9 | 10 | 12 | 13) => {
+                    Found::Marker(16 | 17 | 19 | 20) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(22..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21..=27) => {
+                    Found::Marker(28..=34) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28..=30) => {
+                    Found::Marker(35..=38) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2214,31 +2411,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(3..=7) => {
+                    Found::Marker(3..=14) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(9) => {
+                    Found::Marker(15) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(16) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(17..=20) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(21..=24) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17 | 18 | 20 | 21) => {
+                    Found::Marker(25 | 26 | 28 | 29) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(27) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2266,29 +2463,29 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(3..=7) => {
+                    Found::Marker(3..=14) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(9 | 10 | 12 | 13) => {
+                    Found::Marker(15) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(16 | 17 | 19 | 20) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(21) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(22..=25) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19..=21) => {
+                    Found::Marker(26..=29) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2325,49 +2522,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(3..=7) => {
+                    Found::Marker(3..=14) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(9 | 10 | 12 | 13) => {
+                    Found::Marker(16 | 17 | 19 | 20) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(15..=18) => {
+                    Found::Marker(22..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21..=27) => {
+                    Found::Marker(28..=34) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28..=30) => {
+                    Found::Marker(35..=38) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2385,55 +2582,55 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(3..=7) => {
+                    Found::Marker(3..=14) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_4)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(10) => {
+                    Found::Marker(16) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(17) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(11 | 12 | 14 | 15) => {
+                    Found::Marker(18 | 19 | 21 | 22) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(17..=20) => {
+                    Found::Marker(24..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(28 | 29) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23..=29) => {
+                    Found::Marker(30..=36) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(30..=32) => {
+                    Found::Marker(37..=40) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

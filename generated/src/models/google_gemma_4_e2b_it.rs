@@ -121,9 +121,16 @@ const MARKER_TURN: Marker = Marker::new("<turn|>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<tool_response|>"),
+            text("<tool|>"),
+            text("<|audio|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|image|>"),
+            text("<|think|>"),
+            text("<|tool>"),
+            text("<|video|>"),
         ]
     });
 const MARKER_TOOL_RESPONSE: Marker = Marker::new("<|tool_response>")
@@ -131,11 +138,20 @@ const MARKER_TOOL_RESPONSE: Marker = Marker::new("<|tool_response>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<tool_response|>"),
+            text("<tool|>"),
+            text("<|audio|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|image|>"),
+            text("<|think|>"),
+            text("<|tool>"),
+            text("<|video|>"),
         ]
     });
+const MARKER_TOOL_RESPONSE_B: Marker = Marker::new("<tool_response|>")
+    .at_end(const { &[] });
 const MARKER_TOOL_CALL: Marker = Marker::new("<|tool_call>:")
     .followed_by(const { &[] })
     .or_named(const {
@@ -412,16 +428,23 @@ const TO_CALL_NAME_E: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|turn>model`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|turn>model`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|turn>model").layout("", "\n"),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
@@ -437,16 +460,23 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<channel|>`, `<|\"|>`, `<tool_call|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|channel>thought").layout("", "\n"),
         Marker::new("<|channel>\n").layout("", "\n"),
         Marker::new("<|channel|>thought").layout("", "\n"),
@@ -472,16 +502,23 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<channel|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<channel|>").layout("\n", ""),
         Marker::new("<turn|>"),
         Marker::new("<|tool_response>"),
@@ -511,16 +548,23 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -537,14 +581,21 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
     ]
 });
 
@@ -563,16 +614,23 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<|tool_call>call:"), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
         MARKER_TOOL_CALL_B,
@@ -612,16 +670,23 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -746,16 +811,23 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<channel|>"),
         Marker::new("<|channel>thought").layout("", "\n"),
@@ -777,16 +849,23 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call>call:").peek(), Marker::new("<tool_call|>").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -818,16 +897,23 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
         MARKER_TOOL_CALL,
@@ -853,16 +939,23 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
         MARKER_TOOL_RESPONSE,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        MARKER_TOOL_RESPONSE_B,
+        Marker::new("<tool|>").at_end(const { &[] }),
+        Marker::new("<|audio|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|think|>").at_end(const { &[] }),
+        Marker::new("<|tool>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("<tool_call|>"),
@@ -953,6 +1046,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -979,6 +1079,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
@@ -1037,6 +1144,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
@@ -1109,6 +1223,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -1142,6 +1263,13 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
+                            TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
                             TO_AFTER_TURN_END_3,
@@ -1194,6 +1322,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
@@ -1253,6 +1388,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
@@ -1413,6 +1555,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_PER_CALL_END_5_B,
                             TO_START_2_C,
@@ -1472,6 +1621,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
+                            TO_AFTER_TURN_END_3_B,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1526,6 +1682,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             TO_AFTER_PER_CALL_START_3,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_D,
@@ -1559,6 +1722,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
+                            TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
                             TO_AFTER_TURN_END_3_C,
@@ -1730,21 +1900,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => Flow::Go(CONTENT),
-                    Found::Marker(8..=10) => {
+                    Found::Marker(2..=13) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(14) => Flow::Go(CONTENT),
+                    Found::Marker(15..=17) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(18..=20) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15 | 17 | 18) => {
+                    Found::Marker(21 | 22 | 24 | 25) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1755,28 +1925,28 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7..=9) => {
+                    Found::Marker(2..=13) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(14..=16) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(17..=20) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=20) => {
+                    Found::Marker(21..=27) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21..=23) => {
+                    Found::Marker(28..=30) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24 | 25 | 27 | 28) => {
+                    Found::Marker(31 | 32 | 34 | 35) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(33) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1787,22 +1957,22 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(2..=13) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(15..=17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11 | 12 | 14 | 15) => {
+                    Found::Marker(18 | 19 | 21 | 22) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(20) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1832,25 +2002,25 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(2..=6) => Flow::Go(AFTER_TURN_END_3),
-                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8) => {
+                    Found::Marker(2..=13) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(14) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(16..=18) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(19..=21) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16 | 18 | 19) => {
+                    Found::Marker(22 | 23 | 25 | 26) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1860,7 +2030,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_3),
+                    Found::Marker(0..=11) => Flow::Go(AFTER_TURN_END_3),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1906,29 +2076,29 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=13) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7 | 8 | 10 | 11) => {
+                    Found::Marker(14 | 15 | 17 | 18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(13) => {
+                    Found::Marker(19) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(20) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(21..=23) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17..=19) => {
+                    Found::Marker(24..=26) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1988,49 +2158,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=13) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(8 | 9 | 11 | 12) => {
+                    Found::Marker(15 | 16 | 18 | 19) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(21..=23) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19..=25) => {
+                    Found::Marker(26..=32) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26..=28) => {
+                    Found::Marker(33..=35) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2120,31 +2290,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=13) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(8) => {
+                    Found::Marker(14) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(16..=18) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(19..=21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16 | 18 | 19) => {
+                    Found::Marker(22 | 23 | 25 | 26) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2172,29 +2342,29 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=13) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(8 | 9 | 11 | 12) => {
+                    Found::Marker(14) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(15 | 16 | 18 | 19) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(20) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(21..=23) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17..=19) => {
+                    Found::Marker(24..=26) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2231,49 +2401,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=13) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(8 | 9 | 11 | 12) => {
+                    Found::Marker(15 | 16 | 18 | 19) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(21..=23) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19..=25) => {
+                    Found::Marker(26..=32) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26..=28) => {
+                    Found::Marker(33..=35) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2291,55 +2461,55 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(2..=6) => {
+                    Found::Marker(2..=13) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(9) => {
+                    Found::Marker(15) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(10 | 11 | 13 | 14) => {
+                    Found::Marker(17 | 18 | 20 | 21) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(23..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21..=27) => {
+                    Found::Marker(28..=34) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28..=30) => {
+                    Found::Marker(35..=37) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -90,7 +90,7 @@ const AFTER_PER_CALL_END_4: StateId = StateId(19);
 const AFTER_SECTION_END_5: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
+const AFTER_SECTION_END_6: StateId = StateId(21);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(22);
@@ -99,7 +99,7 @@ const CONTENT_2: StateId = StateId(22);
 const UNPARSED_3: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_8: StateId = StateId(24);
+const AFTER_SECTION_END_9: StateId = StateId(24);
 
 /// Only markers may come here.
 const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(25);
@@ -123,7 +123,9 @@ const AFTER_TOOLS_5: StateId = StateId(30);
 const UNPARSED_5: StateId = StateId(31);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_11: StateId = StateId(32);
+const AFTER_SECTION_END_12: StateId = StateId(32);
+const MARKER_HY_EOS_OPENSOURCE: Marker = Marker::new("<｜hy_eos:opensource｜>")
+    .at_end(const { &[] });
 const MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
     "<｜hy_eos:opensource｜><｜hy_User:opensource｜>",
 );
@@ -146,6 +148,10 @@ const MARKER_THINK_OPENSOURCE: Marker = Marker::new("</think:opensource>")
     .leading();
 const MARKER_TOOL_CALLS_OPENSOURCE: Marker = Marker::new("</tool_calls:opensource>")
     .layout("\n", "");
+const MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE: Marker = Marker::new(
+        "</tool_calls:opensource><|hy_eos:opensource|>",
+    )
+    .layout("\n", "");
 const MARKER_ARG_VALUE_OPENSOURCE: Marker = Marker::new("<arg_value:opensource>")
     .layout("\n", "");
 const MARKER_TOOL_CALL_OPENSOURCE_B: Marker = Marker::new("</tool_call:opensource>")
@@ -162,7 +168,10 @@ const MARKER_ARG_KEY_OPENSOURCE: Marker = Marker::new("<arg_key:opensource>")
     .layout("\n", "")
     .followed_by(const { &[] })
     .or_named(const {
-        &[NextName::new(NameKind::Argument, "", "</arg_key:opensource>")]
+        &[
+            NextName::new(NameKind::Argument, "", "</arg_key:opensource>"),
+            NextName::new(NameKind::Argument, "", "<arg_value:opensource>"),
+        ]
     })
     .on_line()
     .peek();
@@ -237,22 +246,22 @@ const TO_AFTER_SECTION_END_5: Transition = Transition::new(
     const { &[Action::EndCall] },
     AFTER_SECTION_END_5,
 );
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3: Transition = Transition::new(
-        "tools.arguments.value_suffix",
-        const { &[Action::EndCall] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-    )
-    .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::EndCall] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+        AFTER_SECTION_END_6,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6_B: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCall] },
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6_C: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall, Action::CloseReasoning] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+        AFTER_SECTION_END_6,
     )
     .recovery();
 const TO_START_2_B: Transition = Transition::new(
@@ -308,22 +317,22 @@ const TO_AFTER_SECTION_END_5_B: Transition = Transition::new(
         AFTER_SECTION_END_5,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D: Transition = Transition::new(
-        "tools.arguments.value_suffix",
-        const { &[Action::EndCallIncomplete] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-    )
-    .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6_D: Transition = Transition::new(
         "tools.section_end",
         const { &[Action::EndCallIncomplete] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+        AFTER_SECTION_END_6,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6_E: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        const { &[Action::EndCallIncomplete] },
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6_F: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+        AFTER_SECTION_END_6,
     )
     .recovery();
 const TO_START_2_C: Transition = Transition::new(
@@ -379,28 +388,28 @@ const TO_AFTER_SECTION_END_5_C: Transition = Transition::new(
     &[],
     AFTER_SECTION_END_5,
 );
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_G: Transition = Transition::new(
-        "tools.arguments.value_suffix",
-        &[],
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-    )
-    .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_H: Transition = Transition::new(
-        "tools.per_call_end",
-        &[],
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-    )
-    .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6_G: Transition = Transition::new(
         "tools.section_end",
         &[],
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+        AFTER_SECTION_END_6,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J: Transition = Transition::new(
+const TO_AFTER_SECTION_END_6_H: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6_I: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_SECTION_END_6,
+    )
+    .recovery();
+const TO_AFTER_SECTION_END_6_J: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::CloseReasoning] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_3,
+        AFTER_SECTION_END_6,
     )
     .recovery();
 const TO_START_2_D: Transition = Transition::new(
@@ -461,7 +470,7 @@ const TO_UNPARSED_5: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -469,6 +478,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("<｜hy_Assistant:opensource｜>"),
         Marker::new("<think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
@@ -483,7 +493,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`, `````, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -491,6 +501,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("<think:opensource>").unmentioned(),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("<｜hy_Assistant:opensource｜>"),
@@ -509,7 +520,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -517,6 +528,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</think:opensource>"),
         MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("<｜hy_User:opensource｜>"),
@@ -546,7 +558,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_Assistant:opensource｜>"), Marker::new("<think:opensource>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -554,6 +566,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("</tool_call:opensource>"),
         Marker::new("</tool_calls:opensource>"),
@@ -596,7 +609,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -604,9 +617,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</tool_call:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -624,15 +639,16 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<tool_sep:opensource>`, `</arg_key:opensource>`; compared with the text at the current position.
+/// The markers of this state: `<tool_sep:opensource>`, `</arg_key:opensource>`, `<arg_value:opensource>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<tool_sep:opensource>").layout("", "\n"),
         Marker::new("</arg_key:opensource>"),
+        Marker::new("<arg_value:opensource>").peek(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -640,11 +656,13 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("{").peek(),
         Marker::new("<arg_key:opensource>"),
         Marker::new("</tool_call:opensource>"),
         Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -689,7 +707,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -697,9 +715,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</tool_call:opensource>"),
         Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -717,12 +737,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</arg_key:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</arg_key:opensource>`, `<arg_value:opensource>`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("</arg_key:opensource>")]
+    &[Marker::new("</arg_key:opensource>"), Marker::new("<arg_value:opensource>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -730,8 +750,10 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         MARKER_TOOL_CALL_OPENSOURCE,
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("</tool_call:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
@@ -756,14 +778,15 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<｜hy_eos:opensource｜>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `</tool_calls:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`, `<tool_call:opensource>`; compared with the text at the current position.
+static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("</tool_call:opensource>"),
         Marker::new("</tool_calls:opensource>"),
@@ -782,7 +805,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `````, `<think:opensource>`, `<｜hy_eos:opensource｜>`, `<｜hy_Assistant:opensource｜>`, `</think:opensource>\n`, `</think:opensource>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -790,6 +813,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("```"),
         Marker::new("<think:opensource>").unmentioned(),
         Marker::new("<｜hy_eos:opensource｜>"),
@@ -804,16 +828,18 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`; compared with the text at the current position.
-static AFTER_SECTION_END_8_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `</tool_call:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<tool_calls:opensource>`; compared with the text at the current position.
+static AFTER_SECTION_END_9_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         MARKER_TOOL_CALL_OPENSOURCE,
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("</tool_call:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
@@ -855,7 +881,7 @@ static ARGUMENT_VALUE_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -863,10 +889,12 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("<arg_key:opensource>"),
         Marker::new("</tool_call:opensource>"),
         Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -885,7 +913,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -893,9 +921,11 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</tool_call:opensource>"),
         Marker::new("<tool_call:opensource>").peek(),
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -914,7 +944,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `}`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -922,12 +952,14 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_call:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -946,7 +978,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -954,9 +986,11 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</tool_call:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -980,17 +1014,19 @@ static UNPARSED_5_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
-static AFTER_SECTION_END_11_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+static AFTER_SECTION_END_12_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
         Marker::new("</tool_call:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
         MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
         Marker::new("</arg_value:opensource>"),
         Marker::new("<｜hy_eos:opensource｜>"),
         Marker::new("</think:opensource>"),
@@ -1077,6 +1113,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -1100,6 +1137,7 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1134,6 +1172,7 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1202,6 +1241,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -1309,12 +1349,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_C,
                             TO_START_2_B,
                             TO_CONTENT_D,
                             TO_UNPARSED_2_B,
@@ -1353,6 +1395,20 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_NAME_SUFFIX,
                                 )
                                 .recovery(),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::StartSplit,
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key:opensource>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1366,15 +1422,17 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_E,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
@@ -1460,12 +1518,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_E,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
@@ -1497,6 +1557,19 @@ pub static PROGRAM: Program = Program {
                                 },
                                 AFTER_ARGUMENTS_NAME_SUFFIX_3,
                             ),
+                            Transition::new(
+                                    "tools.arguments.value_prefix",
+                                    const {
+                                        &[
+                                            Action::Argument(ArgumentKind::BySchema {
+                                                python: false,
+                                            }),
+                                            Action::MissingMarker(text("</arg_key:opensource>")),
+                                        ]
+                                    },
+                                    AFTER_ARGUMENTS_NAME_SUFFIX_3,
+                                )
+                                .recovery(),
                         ]
                     },
                 ),
@@ -1510,12 +1583,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_5_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_G,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_H,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_H,
+                            TO_AFTER_SECTION_END_6_I,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_J,
                             TO_START_2_D,
                             TO_CONTENT_H,
                             TO_UNPARSED_2_D,
@@ -1537,18 +1612,12 @@ pub static PROGRAM: Program = Program {
                 .markers(
                     &AFTER_SECTION_END_5_MARKERS,
                     const {
-                        &[
-                            Transition::new(
-                                "tools.section_end",
-                                &[],
-                                AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                            ),
-                        ]
+                        &[Transition::new("tools.section_end", &[], AFTER_SECTION_END_6)]
                     },
                 ),
-            State::new("AFTER_ARGUMENTS_VALUE_SUFFIX_3", None)
+            State::new("AFTER_SECTION_END_6", None)
                 .markers(
-                    &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
+                    &AFTER_SECTION_END_6_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_D,
@@ -1556,11 +1625,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_G,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_H,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_SECTION_END_6_H,
+                            TO_AFTER_SECTION_END_6_I,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_J,
                             TO_START_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
@@ -1590,6 +1660,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -1613,15 +1684,15 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_SECTION_END_8,
+                                    AFTER_SECTION_END_9,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_SECTION_END_8", None)
+            State::new("AFTER_SECTION_END_9", None)
                 .markers(
-                    &AFTER_SECTION_END_8_MARKERS,
+                    &AFTER_SECTION_END_9_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_D,
@@ -1629,12 +1700,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_5_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_G,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_H,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_H,
+                            TO_AFTER_SECTION_END_6_I,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_J,
                             TO_START_2_D,
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
@@ -1717,13 +1790,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_E,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
@@ -1751,12 +1826,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_D,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_E,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_F,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_E,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_F,
                             TO_START_2_C,
                             TO_CONTENT_F,
                             TO_UNPARSED_2_C,
@@ -1784,6 +1861,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             Transition::new(
                                     "tools",
                                     const { &[Action::Unparsed] },
@@ -1800,9 +1878,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_C,
                             TO_START_2_B,
                             TO_CONTENT_D,
                             TO_UNPARSED_2_B,
@@ -1830,12 +1909,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_5,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_B,
+                            TO_AFTER_SECTION_END_6,
+                            TO_AFTER_SECTION_END_6_C,
                             TO_START_2_B,
                             TO_CONTENT_D,
                             TO_UNPARSED_2_B,
@@ -1861,17 +1942,18 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools.section_end",
                                     const { &[Action::Unparsed] },
-                                    AFTER_SECTION_END_11,
+                                    AFTER_SECTION_END_12,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_SECTION_END_11", None)
+            State::new("AFTER_SECTION_END_12", None)
                 .markers(
-                    &AFTER_SECTION_END_11_MARKERS,
+                    &AFTER_SECTION_END_12_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
                             TO_AFTER_TURN_END_D,
@@ -1884,9 +1966,10 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_5_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_G,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_I,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_J,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_H,
+                            TO_AFTER_SECTION_END_6_G,
+                            TO_AFTER_SECTION_END_6_J,
                             TO_START_2_D,
                             TO_CONTENT_H,
                             TO_UNPARSED_2_D,
@@ -2094,21 +2177,21 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(8..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2118,31 +2201,31 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=14) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
-                    Found::Marker(17) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2152,22 +2235,22 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2196,25 +2279,25 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5..=8) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(9) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6..=9) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(12..=18) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2271,57 +2354,57 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(9..=11) => {
                         io.end_call();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(15..=21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2345,18 +2428,396 @@ impl Machine for Parser {
                         io.argument(false);
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
                     }
+                    Found::Marker(2) => {
+                        if !io.start_split_call() {
+                            return Flow::Mismatch;
+                        }
+                        io.argument(false);
+                        io.missing_marker("</arg_key:opensource>");
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             AFTER_FUNCTION_NAME_SUFFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENTS),
+                    Found::Marker(6) => Flow::Go(ARGUMENTS),
+                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(9) => {
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_5)
+                    }
+                    Found::Marker(11..=13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(17..=23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(25) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(26) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS_NAME_SUFFIX => {
+                match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_VALUE),
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.missing_marker("<arg_value:opensource>");
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                }
+            }
+            ARGUMENT_VALUE => {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(1 | 2) => {
+                        io.end_argument();
+                        io.missing_marker("</arg_value:opensource>");
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(7) => {
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_5)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.argument(false);
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_3)
+                    }
+                    Found::Marker(1) => {
+                        io.argument(false);
+                        io.missing_marker("</arg_key:opensource>");
+                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_END_4 => {
+                match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(8..=11) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(12) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(13) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=21) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(24) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_SECTION_END_5 => {
+                match io.expect(&AFTER_SECTION_END_5_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_END_6 => {
+                match io.expect(&AFTER_SECTION_END_6_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6..=9) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(10) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(11) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(12..=18) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            CONTENT_2 => {
+                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
+                        io.close_fence();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(7) => {
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            UNPARSED_3 => {
+                match io.broken_call(&UNPARSED_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_SECTION_END_9)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_END_9 => {
+                match io.expect(&AFTER_SECTION_END_9_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(8..=11) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(12) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(13) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(14..=20) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(21) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS_NAME_SUFFIX_3 => {
+                match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_3_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENT_VALUE_3),
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.missing_marker("<arg_value:opensource>");
+                        Flow::Go(ARGUMENT_VALUE_3)
+                    }
+                }
+            }
+            ARGUMENT_VALUE_3 => {
+                match io.value(&ARGUMENT_VALUE_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_5)
+                    }
+                    Found::Marker(1 | 2) => {
+                        io.end_argument();
+                        io.missing_marker("</arg_value:opensource>");
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_5)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_5 => {
+                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
                     Found::Marker(6) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(7) => {
                         io.end_call();
@@ -2371,14 +2832,88 @@ impl Machine for Parser {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=12) => {
                         io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(16..=22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(25) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(7) => {
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_5)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
                     Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
                     Found::Marker(13) => {
                         io.end_call_incomplete();
@@ -2425,508 +2960,69 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS_NAME_SUFFIX => {
-                match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENT_VALUE),
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.missing_marker("<arg_value:opensource>");
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                }
-            }
-            ARGUMENT_VALUE => {
-                match io.value(&ARGUMENT_VALUE_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_argument();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
-                    }
-                    Found::Marker(1 | 2) => {
-                        io.end_argument();
-                        io.missing_marker("</arg_value:opensource>");
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(6) => {
-                        io.missing_marker("</tool_call:opensource>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_5)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13..=19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
-                    _ => Flow::Mismatch,
-                }
-            }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0) => {
-                        io.argument(false);
-                        Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX_3)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_PER_CALL_END_4 => {
-                match io.expect(&AFTER_PER_CALL_END_4_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(7..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
-                    Found::Marker(10) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13..=19) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(20) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(22) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
-            AFTER_SECTION_END_5 => {
-                match io.expect(&AFTER_SECTION_END_5_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
-                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
-                    Found::Marker(9) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(11..=17) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(18) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            CONTENT_2 => {
-                match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
-                        io.close_fence();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(6) => {
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            UNPARSED_3 => {
-                match io.broken_call(&UNPARSED_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_SECTION_END_8)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_SECTION_END_8 => {
-                match io.expect(&AFTER_SECTION_END_8_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(7..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
-                    Found::Marker(10) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(12..=18) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_ARGUMENTS_NAME_SUFFIX_3 => {
-                match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENT_VALUE_3),
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.missing_marker("<arg_value:opensource>");
-                        Flow::Go(ARGUMENT_VALUE_3)
-                    }
-                }
-            }
-            ARGUMENT_VALUE_3 => {
-                match io.value(&ARGUMENT_VALUE_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_argument();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_5)
-                    }
-                    Found::Marker(1 | 2) => {
-                        io.end_argument();
-                        io.missing_marker("</arg_value:opensource>");
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_5)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_5 => {
-                match io.expect(&AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(7) => {
-                        io.missing_marker("</tool_call:opensource>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_5)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14..=20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(23) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(6) => {
-                        io.missing_marker("</tool_call:opensource>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_5)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(13..=19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(8) => {
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12..=14) => {
                         io.end_call();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=22) => {
+                    Found::Marker(18..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -2934,7 +3030,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2950,57 +3046,57 @@ impl Machine for Parser {
             }
             AFTER_TOOLS_5 => {
                 match io.expect(&AFTER_TOOLS_5_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(9..=11) => {
                         io.end_call();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(15..=21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -3008,7 +3104,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3026,56 +3122,56 @@ impl Machine for Parser {
                 match io.broken_call(&UNPARSED_5_MARKERS) {
                     Found::Marker(0) => {
                         io.unparsed();
-                        Flow::Go(AFTER_SECTION_END_11)
+                        Flow::Go(AFTER_SECTION_END_12)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_SECTION_END_11 => {
-                match io.expect(&AFTER_SECTION_END_11_MARKERS) {
-                    Found::Marker(0..=4) => {
+            AFTER_SECTION_END_12 => {
+                match io.expect(&AFTER_SECTION_END_12_MARKERS) {
+                    Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_PER_CALL_END_4),
-                    Found::Marker(6) => {
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_4),
+                    Found::Marker(7) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3),
-                    Found::Marker(10) => {
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(12) => {
                         io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_3)
+                        Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(15..=21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -3109,11 +3205,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+            AFTER_SECTION_END_6 => {
                 io.end_calls();
                 true
             }
-            AFTER_SECTION_END_8 => {
+            AFTER_SECTION_END_9 => {
                 io.end_calls();
                 true
             }
@@ -3137,7 +3233,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_SECTION_END_11 => {
+            AFTER_SECTION_END_12 => {
                 io.end_calls();
                 true
             }

@@ -60,7 +60,7 @@ const AFTER_SECTION_START_2: StateId = StateId(9);
 const AFTER_TOOLS: StateId = StateId(10);
 
 /// Only markers may come here.
-const AFTER_TURN_END_6: StateId = StateId(11);
+const AFTER_TURN_END_9: StateId = StateId(11);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(12);
@@ -85,8 +85,18 @@ const AFTER_CONTENT_3: StateId = StateId(18);
 const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
     .layout("", "\n")
     .at_end(const {
-        &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_cite|>"),
+            text("<|endoftext|>"),
+            text("<|eot_id|>"),
+            text("<|start_of_cite|>"),
+            text("<|tool_call|>"),
+        ]
     });
+const MARKER_START_OF_CITE: Marker = Marker::new("<|start_of_cite|>")
+    .at_end(const { &[] });
 const MARKER_RESPONSE: Marker = Marker::new("</response>")
     .followed_by(const {
         &[
@@ -97,8 +107,10 @@ const MARKER_RESPONSE: Marker = Marker::new("</response>")
             text("<|end_of_text|>"),
             text("</s>"),
             text("<eos>"),
+            text("<|end_of_cite|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|start_of_cite|>"),
         ]
     });
 const MARKER_START_OF_ROLE_USER_END_OF_ROLE: Marker = Marker::new(
@@ -148,10 +160,10 @@ const TO_CONTENT_D: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_E: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
-const TO_AFTER_TURN_END_6: Transition = Transition::new(
+const TO_AFTER_TURN_END_9: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed] },
-        AFTER_TURN_END_6,
+        AFTER_TURN_END_9,
     )
     .recovery();
 const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
@@ -169,10 +181,10 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_6_B: Transition = Transition::new(
+const TO_AFTER_TURN_END_9_B: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::CloseReasoning] },
-        AFTER_TURN_END_6,
+        AFTER_TURN_END_9,
     )
     .recovery();
 const TO_START_2_B: Transition = Transition::new(
@@ -217,10 +229,10 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_6_C: Transition = Transition::new(
+const TO_AFTER_TURN_END_9_C: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCall, Action::CloseReasoning] },
-        AFTER_TURN_END_6,
+        AFTER_TURN_END_9,
     )
     .recovery();
 const TO_START_2_C: Transition = Transition::new(
@@ -250,14 +262,17 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     AFTER_SECTION_START_2,
 );
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_role|>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("<|start_of_role|>assistant<|end_of_role|>"),
         Marker::new("<|end_of_role|>"),
         Marker::new("<think>"),
@@ -269,14 +284,17 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `</think>\n`, `</think>`, `<|tool_call|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `<think>`, `<response>`, `</response>`, `<|start_of_role|>assistant<|end_of_role|>`, `<|end_of_cite|>`, `<|start_of_cite|>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `</think>\n`, `</think>`, `<|tool_call|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("<think>").unmentioned(),
         Marker::new("<response>").leading(),
         MARKER_RESPONSE,
@@ -293,14 +311,17 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `</think>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|start_of_role|>user<|end_of_role|>"),
@@ -317,14 +338,17 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start_of_role|>assistant<|end_of_role|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -335,13 +359,16 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
     ]
 });
 
@@ -371,14 +398,17 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
-static AFTER_TURN_END_6_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+static AFTER_TURN_END_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -414,14 +444,17 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -432,14 +465,17 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -450,14 +486,17 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `}`, `````, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -483,14 +522,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_cite|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_START_OF_CITE,
+        Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</think>"),
@@ -578,6 +620,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_START_2,
@@ -598,6 +643,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -628,6 +676,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -679,6 +730,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "reasoning.end",
                                     const { &[Action::CloseReasoning] },
@@ -705,6 +759,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -717,8 +774,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_9,
+                            TO_AFTER_TURN_END_9,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
@@ -748,9 +805,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TURN_END_6", None)
+            State::new("AFTER_TURN_END_9", None)
                 .markers(
-                    &AFTER_TURN_END_6_MARKERS,
+                    &AFTER_TURN_END_9_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -758,7 +815,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_6_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_9_B,
                             TO_START_2_B,
                             TO_CONTENT_F,
                             TO_CONTENT_G,
@@ -776,12 +836,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_TURN_END_6,
-                            TO_AFTER_TURN_END_6,
+                            TO_AFTER_TURN_END_9,
+                            TO_AFTER_TURN_END_9,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_TURN_END_6,
+                                    AFTER_TURN_END_9,
                                 )
                                 .recovery(),
                             TO_AFTER_CONTENT,
@@ -829,7 +889,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_6_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_9_C,
                             TO_START_2_C,
                             TO_CONTENT_I,
                             TO_CONTENT_J,
@@ -853,7 +916,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_6_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_9_C,
                             TO_START_2_C,
                             TO_CONTENT_I,
                             TO_CONTENT_J,
@@ -870,6 +936,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -894,9 +963,9 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall] },
-                                AFTER_TURN_END_6,
+                                AFTER_TURN_END_9,
                             ),
-                            TO_AFTER_TURN_END_6_C,
+                            TO_AFTER_TURN_END_9_C,
                             TO_START_2_C,
                             TO_CONTENT_I,
                             TO_CONTENT_J,
@@ -924,13 +993,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
                                 "tools",
                                 const { &[Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
-                            Transition::new("tools", &[], AFTER_TURN_END_6),
-                            TO_AFTER_TURN_END_6_B,
+                            Transition::new("tools", &[], AFTER_TURN_END_9),
+                            TO_AFTER_TURN_END_9_B,
                             TO_START_2_B,
                             TO_CONTENT_F,
                             TO_CONTENT_G,
@@ -1022,17 +1094,17 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6 | 8 | 9) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8 | 9 | 11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(13 | 14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1043,25 +1115,25 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6 | 7 | 13 | 14) => Flow::Go(CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(9 | 10 | 16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1072,12 +1144,12 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
@@ -1105,21 +1177,21 @@ impl Machine for Parser {
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_START)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
+                    Found::Marker(12 | 13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1129,7 +1201,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=6) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1151,7 +1223,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1 | 2) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
                     Found::Marker(3) => Flow::Go(AFTER_SECTION_START_3),
                     Found::Marker(4 | 5) => Flow::Go(AFTER_CONTENT),
@@ -1170,35 +1242,35 @@ impl Machine for Parser {
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TURN_END_6 => {
-                match io.expect(&AFTER_TURN_END_6_MARKERS) {
+            AFTER_TURN_END_9 => {
+                match io.expect(&AFTER_TURN_END_9_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10 | 11) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1215,7 +1287,7 @@ impl Machine for Parser {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(1..=3) => {
                         io.unparsed();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
                     Found::Marker(4 | 5) => Flow::Go(AFTER_CONTENT),
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_2),
@@ -1246,34 +1318,34 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1291,34 +1363,34 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1336,51 +1408,51 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=7) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_CONTENT_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1400,34 +1472,34 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_TURN_END_6),
-                    Found::Marker(7) => {
+                    Found::Marker(9) => Flow::Go(AFTER_TURN_END_9),
+                    Found::Marker(10) => {
                         io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_6)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1452,7 +1524,7 @@ impl Machine for Parser {
             | AFTER_TURN_END
             | AFTER_TURN_END_2
             | UNPARSED_2 => true,
-            AFTER_TURN_END_6 => {
+            AFTER_TURN_END_9 => {
                 io.end_calls();
                 true
             }

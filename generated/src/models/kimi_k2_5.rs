@@ -111,8 +111,20 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|im_system|>"),
+            text("<|kimi_k25_video_placeholder|>"),
+            text("<|media_begin|>"),
+            text("<|media_content|>"),
+            text("<|media_end|>"),
+            text("<|media_pad|>"),
         ]
     });
+const MARKER_KIMI_K25_VIDEO_PLACEHOLDER: Marker = Marker::new(
+        "<|kimi_k25_video_placeholder|>",
+    )
+    .at_end(const { &[] });
+const MARKER_MEDIA_CONTENT: Marker = Marker::new("<|media_content|>")
+    .at_end(const { &[] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -322,7 +334,7 @@ const TO_CONTENT_L: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -331,6 +343,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|im_assistant|>assistant<|im_middle|>"),
         Marker::new("<|im_middle|>"),
         Marker::new("<think>"),
@@ -341,7 +359,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `</think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<think>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `</think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -350,6 +368,12 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|tool_call_argument_begin|>"),
         Marker::new("<|tool_call_end|>"),
@@ -378,7 +402,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `</think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -387,6 +411,12 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
@@ -410,7 +440,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|im_assistant|>assistant<|im_middle|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -419,6 +449,12 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("</think>"),
@@ -430,7 +466,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -438,6 +474,12 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
     ]
 });
 
@@ -469,7 +511,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -478,6 +520,12 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -509,7 +557,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -518,6 +566,12 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
@@ -543,7 +597,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -552,6 +606,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -572,7 +632,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -581,6 +641,12 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -613,7 +679,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -622,6 +688,12 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("</think>"),
@@ -642,7 +714,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -651,6 +723,12 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
@@ -662,7 +740,7 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -671,6 +749,12 @@ static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -701,7 +785,7 @@ static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -710,6 +794,12 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -730,7 +820,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -739,6 +829,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -840,6 +936,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_START_2,
@@ -859,6 +961,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -911,6 +1019,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -984,6 +1098,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -1017,6 +1137,12 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1087,6 +1213,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1177,6 +1309,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
@@ -1216,6 +1354,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1243,6 +1387,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1283,6 +1433,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -1347,6 +1503,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
@@ -1366,6 +1528,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1436,6 +1604,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1468,6 +1642,12 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1588,21 +1768,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(1..=11) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(12 | 13) => Flow::Go(CONTENT),
+                    Found::Marker(14) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(15 | 16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1613,29 +1793,29 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=11) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(12) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(13..=16) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=16) => {
+                    Found::Marker(17..=22) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(23 | 24) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19 | 20) => Flow::Go(CONTENT),
-                    Found::Marker(21) => {
+                    Found::Marker(25 | 26) => Flow::Go(CONTENT),
+                    Found::Marker(27) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1646,22 +1826,22 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=11) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(13 | 14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1691,25 +1871,25 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8) => {
+                    Found::Marker(1..=11) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(16 | 17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1719,7 +1899,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=10) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1782,59 +1962,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(19..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1865,44 +2045,44 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(13 | 14) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(19..=24) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(25 | 26) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1928,59 +2108,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(19..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1998,64 +2178,64 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(12) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(13) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=20) => {
+                    Found::Marker(21..=26) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(29) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(30) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2075,31 +2255,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2127,30 +2307,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(13 | 14) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2169,59 +2349,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(19..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2251,45 +2431,45 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_4),
-                    Found::Marker(7) => {
+                    Found::Marker(12) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(14) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=18) => {
+                    Found::Marker(19..=24) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(25 | 26) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(27) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(28) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2308,69 +2488,69 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=11) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(12) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(9) => {
+                    Found::Marker(14) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=21) => {
+                    Found::Marker(22..=27) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(28 | 29) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(30) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(31) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -105,8 +105,15 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|im_system|>"),
+            text("<|media_content|>"),
+            text("<|media_end|>"),
+            text("<|media_pad|>"),
+            text("<|media_start|>"),
         ]
     });
+const MARKER_MEDIA_CONTENT: Marker = Marker::new("<|media_content|>")
+    .at_end(const { &[] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -275,7 +282,7 @@ const TO_CONTENT_I: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -284,6 +291,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|im_assistant|>assistant<|im_middle|>"),
         Marker::new("<|im_middle|>"),
         Marker::new("<|im_end|>"),
@@ -293,7 +305,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -302,6 +314,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_argument_begin|>"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -328,7 +345,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -337,6 +354,11 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|im_end|>"),
@@ -346,7 +368,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -354,6 +376,11 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
     ]
 });
 
@@ -385,7 +412,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -394,6 +421,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -421,7 +453,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -430,6 +462,11 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
@@ -451,7 +488,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -460,6 +497,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -476,7 +518,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -485,6 +527,11 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -512,7 +559,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -521,6 +568,11 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|im_end|>"),
@@ -539,7 +591,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -548,6 +600,11 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
@@ -557,7 +614,7 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -566,6 +623,11 @@ static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -592,7 +654,7 @@ static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -601,6 +663,11 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -617,7 +684,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -626,6 +693,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -707,6 +779,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
@@ -725,6 +802,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -810,6 +892,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -836,6 +923,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -906,6 +998,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -992,6 +1089,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
@@ -1027,6 +1129,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1050,6 +1157,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1086,6 +1198,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -1148,6 +1265,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_3_B,
                             TO_AFTER_SECTION_END_3_C,
@@ -1165,6 +1287,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1231,6 +1358,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1259,6 +1391,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1373,17 +1510,17 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(1..=10) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(13 | 14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1394,24 +1531,24 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=9) => {
+                    Found::Marker(1..=10) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(11..=14) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10..=14) => {
+                    Found::Marker(15..=19) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(20 | 21) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(22) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1432,17 +1569,17 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(1..=10) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(13 | 14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1452,7 +1589,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1515,43 +1652,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(16..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1582,31 +1719,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(16..=20) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(21 | 22) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1632,43 +1769,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(16..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1686,48 +1823,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(12) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(18..=22) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1747,22 +1884,22 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -1790,21 +1927,21 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1823,43 +1960,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(16..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1889,32 +2026,32 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_4),
-                    Found::Marker(7) => {
+                    Found::Marker(11) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(16..=20) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(21 | 22) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1933,53 +2070,53 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(9) => {
+                    Found::Marker(13) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14..=18) => {
+                    Found::Marker(19..=23) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

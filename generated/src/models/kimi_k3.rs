@@ -87,7 +87,7 @@ const AFTER_PER_CALL_START_4: StateId = StateId(18);
 const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TURN_END_10: StateId = StateId(20);
+const AFTER_TURN_END_11: StateId = StateId(20);
 
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(21);
@@ -101,6 +101,7 @@ const MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG: Marker = Marker::new(
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|kimi_image_placeholder|>"),
         ]
     });
 const MARKER_CLOSE: Marker = Marker::new("<|close|>")
@@ -111,6 +112,7 @@ const MARKER_CLOSE: Marker = Marker::new("<|close|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|kimi_image_placeholder|>"),
         ]
     });
 const MARKER_CLOSE_MESSAGE: Marker = Marker::new("<|close|>message")
@@ -121,6 +123,7 @@ const MARKER_CLOSE_MESSAGE: Marker = Marker::new("<|close|>message")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|kimi_image_placeholder|>"),
         ]
     });
 const MARKER_CLOSE_MESSAGE_SEP: Marker = Marker::new("<|close|>message<|sep|>")
@@ -131,8 +134,11 @@ const MARKER_CLOSE_MESSAGE_SEP: Marker = Marker::new("<|close|>message<|sep|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|kimi_image_placeholder|>"),
         ]
     });
+const MARKER_KIMI_IMAGE_PLACEHOLDER: Marker = Marker::new("<|kimi_image_placeholder|>")
+    .at_end(const { &[] });
 const TO_AFTER_TURN_END_5: Transition = Transition::new(
         "turn.end",
         &[],
@@ -371,14 +377,14 @@ const TO_CONTENT_K: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_AFTER_TURN_END_10: Transition = Transition::new(
+const TO_AFTER_TURN_END_11: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndArgument, Action::EndCallIncomplete] },
-        AFTER_TURN_END_10,
+        AFTER_TURN_END_11,
     )
     .recovery();
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -390,6 +396,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
         Marker::new("<|sep|>"),
         Marker::new("<|open|>think<|sep|>"),
@@ -402,7 +409,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>think<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>tools<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>think<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>tools<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -414,6 +421,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|open|>think<|sep|>"),
         Marker::new("<|open|>response<|sep|>"),
         Marker::new("<|close|>response<|sep|>"),
@@ -431,7 +439,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|close|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; searched for by `<` (memchr).
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|close|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -443,6 +451,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|close|>think<|sep|>"),
         Marker::new("<|open|>response<|sep|>").peek(),
         Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
@@ -472,7 +481,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>tools<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>tools<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -484,6 +493,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|close|>argument"),
         Marker::new("<|sep|><|close|>call<|sep|>"),
         Marker::new("<|close|>tools<|sep|>"),
@@ -498,7 +508,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -506,6 +516,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
     ]
 });
 
@@ -528,7 +539,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -540,6 +551,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|open|>call tool=\""),
         Marker::new("<|close|>tools<|sep|>"),
         Marker::new("<|close|>argument"),
@@ -560,7 +572,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\"`; compared with the text at the current position.
 static CALL_ID_MARKERS: Markers = Markers::expected(const { &[Marker::new("\"")] });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<|sep|><|open|>argument key=\"`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `{`, `<|sep|><|open|>argument key=\"`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
 static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -572,6 +584,7 @@ static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("{").peek(),
         Marker::new("<|sep|><|open|>argument key=\""),
         Marker::new("<|sep|><|close|>call<|sep|>"),
@@ -590,7 +603,7 @@ static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -602,6 +615,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|sep|><|close|>call<|sep|>"),
         Marker::new("<|open|>call tool=\"").peek(),
         Marker::new("<|close|>tools<|sep|>"),
@@ -634,7 +648,7 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>tools<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>tools<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `<|open|>call tool=\"`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -646,6 +660,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|close|>argument"),
         Marker::new("<|sep|><|close|>call<|sep|>"),
         Marker::new("<|close|>tools<|sep|>"),
@@ -669,7 +684,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|sep|><|close|>call<|sep|>`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -681,6 +696,7 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|open|>call tool=\""),
         Marker::new("<|close|>tools<|sep|>"),
         Marker::new("<|close|>argument"),
@@ -710,6 +726,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<|end_of_text|>"),
                     text("<|endoftext|>"),
                     text("<|eot_id|>"),
+                    text("<|kimi_image_placeholder|>"),
                 ]
             }),
         Marker::new("<|close|>")
@@ -724,6 +741,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<|end_of_text|>"),
                     text("<|endoftext|>"),
                     text("<|eot_id|>"),
+                    text("<|kimi_image_placeholder|>"),
                 ]
             }),
         Marker::new("<|close|>message")
@@ -738,6 +756,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<|end_of_text|>"),
                     text("<|endoftext|>"),
                     text("<|eot_id|>"),
+                    text("<|kimi_image_placeholder|>"),
                 ]
             }),
         Marker::new("<|close|>message<|sep|>")
@@ -752,6 +771,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<|end_of_text|>"),
                     text("<|endoftext|>"),
                     text("<|eot_id|>"),
+                    text("<|kimi_image_placeholder|>"),
                 ]
             }),
         Marker::new("<|close|>argument")
@@ -808,8 +828,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|sep|><|open|>argument key=\"`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
-static AFTER_TURN_END_10_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|open|>argument key=\"`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+static AFTER_TURN_END_11_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
         MARKER_CLOSE,
@@ -820,6 +840,7 @@ static AFTER_TURN_END_10_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|sep|><|open|>argument key=\""),
         Marker::new("<|sep|><|close|>call<|sep|>"),
         Marker::new("<|open|>call tool=\"").peek(),
@@ -837,7 +858,7 @@ static AFTER_TURN_END_10_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -849,6 +870,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|sep|><|close|>call<|sep|>"),
         Marker::new("<|open|>call tool=\"").peek(),
         Marker::new("<|close|>tools<|sep|>"),
@@ -933,6 +955,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
+                            TO_AFTER_TURN_END_5,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_START_2,
@@ -957,6 +980,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
@@ -1024,6 +1048,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
@@ -1118,6 +1143,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
+                            TO_AFTER_TURN_END_5,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -1159,6 +1185,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
                             TO_AFTER_TURN_END_5,
@@ -1220,6 +1247,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
@@ -1289,6 +1317,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
@@ -1319,6 +1348,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
@@ -1372,6 +1402,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
@@ -1442,6 +1473,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
                             TO_AFTER_TURN_END_5_B,
+                            TO_AFTER_TURN_END_5_B,
                             TO_CALL_NAME,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
@@ -1463,14 +1495,14 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_VALUE_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_10,
-                            TO_AFTER_TURN_END_10,
-                            TO_AFTER_TURN_END_10,
-                            TO_AFTER_TURN_END_10,
+                            TO_AFTER_TURN_END_11,
+                            TO_AFTER_TURN_END_11,
+                            TO_AFTER_TURN_END_11,
+                            TO_AFTER_TURN_END_11,
                             Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
-                                AFTER_TURN_END_10,
+                                AFTER_TURN_END_11,
                             ),
                             Transition::new(
                                     "tools.per_call_end",
@@ -1480,7 +1512,7 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("<|close|>argument")),
                                         ]
                                     },
-                                    AFTER_TURN_END_10,
+                                    AFTER_TURN_END_11,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1491,21 +1523,22 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("<|close|>argument")),
                                         ]
                                     },
-                                    AFTER_TURN_END_10,
+                                    AFTER_TURN_END_11,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_TURN_END_10", None)
+            State::new("AFTER_TURN_END_11", None)
                 .markers(
-                    &AFTER_TURN_END_10_MARKERS,
+                    &AFTER_TURN_END_11_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
@@ -1539,6 +1572,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
@@ -1763,21 +1797,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(4..=8) => Flow::Go(AFTER_TURN_END_5),
-                    Found::Marker(9 | 10 | 12 | 13) => Flow::Go(CONTENT),
-                    Found::Marker(11) => {
+                    Found::Marker(4..=9) => Flow::Go(AFTER_TURN_END_5),
+                    Found::Marker(10 | 11 | 13 | 14) => Flow::Go(CONTENT),
+                    Found::Marker(12) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(15 | 16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1788,29 +1822,29 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(4..=8) => Flow::Go(AFTER_TURN_END_5),
-                    Found::Marker(9) => {
+                    Found::Marker(4..=9) => Flow::Go(AFTER_TURN_END_5),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => Flow::Go(CONTENT),
-                    Found::Marker(12..=17) => {
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(13..=18) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(20 | 21) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(22) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1821,22 +1855,22 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(4..=8) => Flow::Go(AFTER_TURN_END_5),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(4..=9) => Flow::Go(AFTER_TURN_END_5),
+                    Found::Marker(10 | 11) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1866,26 +1900,26 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(4..=8) => Flow::Go(AFTER_TURN_END_5),
-                    Found::Marker(9..=11) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(12) => {
+                    Found::Marker(4..=9) => Flow::Go(AFTER_TURN_END_5),
+                    Found::Marker(10..=12) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
+                    Found::Marker(17 | 18) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1895,7 +1929,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_5),
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END_5),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1947,44 +1981,44 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(4..=8) => {
+                    Found::Marker(4..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_5)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13) => {
+                    Found::Marker(11..=13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(18 | 19) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2013,12 +2047,295 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(4..=8) => {
+                    Found::Marker(4..=9) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_5)
                     }
-                    Found::Marker(9) => Flow::Go(ARGUMENTS),
+                    Found::Marker(10) => Flow::Go(ARGUMENTS),
+                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22 | 23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(4..=9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_5)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21 | 22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.argument_text();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(1..=6) => {
+                        io.argument_other(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_END_3 => {
+                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(4..=9) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_5)
+                    }
+                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(17 | 18) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            UNPARSED_3 => {
+                match io.broken_call(&UNPARSED_3_MARKERS) {
+                    Found::Marker(0..=2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_PER_CALL_START_4 => {
+                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(4..=9) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_5)
+                    }
+                    Found::Marker(10) => {
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Marker(11..=13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            ARGUMENT_VALUE => {
+                match io.value(&ARGUMENT_VALUE_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_argument();
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_TURN_END_11)
+                    }
+                    Found::Marker(4) => {
+                        io.end_argument();
+                        Flow::Go(AFTER_TURN_END_11)
+                    }
+                    Found::Marker(5 | 6) => {
+                        io.end_argument();
+                        io.missing_marker("<|close|>argument");
+                        Flow::Go(AFTER_TURN_END_11)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_TURN_END_11 => {
+                match io.expect(&AFTER_TURN_END_11_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(4..=9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_5)
+                    }
                     Found::Marker(10) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(11) => {
                         io.end_call();
@@ -2081,228 +2398,18 @@ impl Machine for Parser {
                     }
                 }
             }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0..=3) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(4..=8) => {
+                    Found::Marker(4..=9) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_5)
                     }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(10) => {
-                        io.missing_marker("<|sep|><|close|>call<|sep|>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(11 | 12) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17 | 18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20 | 21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
-                    _ => Flow::Mismatch,
-                }
-            }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0) => {
-                        io.argument_text();
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Marker(1..=6) => {
-                        io.argument_other(false);
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.argument(false);
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(4..=8) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_5)
-                    }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(13) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(14 | 15) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(18) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            UNPARSED_3 => {
-                match io.broken_call(&UNPARSED_3_MARKERS) {
-                    Found::Marker(0..=2) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_PER_CALL_START_4 => {
-                match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(4..=8) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_5)
-                    }
-                    Found::Marker(9) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17 | 18) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            ARGUMENT_VALUE => {
-                match io.value(&ARGUMENT_VALUE_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_argument();
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_TURN_END_10)
-                    }
-                    Found::Marker(4) => {
-                        io.end_argument();
-                        Flow::Go(AFTER_TURN_END_10)
-                    }
-                    Found::Marker(5 | 6) => {
-                        io.end_argument();
-                        io.missing_marker("<|close|>argument");
-                        Flow::Go(AFTER_TURN_END_10)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_TURN_END_10 => {
-                match io.expect(&AFTER_TURN_END_10_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(4..=8) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_5)
-                    }
-                    Found::Marker(9) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2332,98 +2439,25 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(4..=8) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_5)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(10) => {
-                        io.missing_marker("<|sep|><|close|>call<|sep|>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(11 | 12) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17 | 18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20 | 21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2467,7 +2501,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TURN_END_10 => {
+            AFTER_TURN_END_11 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

@@ -121,8 +121,20 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|tool_list_end|>"),
+            text("<|tool_list_start|>"),
+            text("<|tool_response_end|>"),
+            text("<|tool_response_start|>"),
         ]
     });
+const MARKER_TOOL_LIST_END: Marker = Marker::new("<|tool_list_end|>")
+    .at_end(const { &[] });
+const MARKER_TOOL_LIST_START: Marker = Marker::new("<|tool_list_start|>")
+    .at_end(const { &[] });
+const MARKER_TOOL_RESPONSE_END: Marker = Marker::new("<|tool_response_end|>")
+    .at_end(const { &[] });
+const MARKER_TOOL_RESPONSE_START: Marker = Marker::new("<|tool_response_start|>")
+    .at_end(const { &[] });
 const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
     .followed_by(const { &[text("["), text("<|tool_call_start|>["), text("{")] })
     .or_named(const {
@@ -368,7 +380,7 @@ const TO_CALL_NAME_F: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -377,6 +389,10 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
@@ -386,7 +402,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -395,6 +411,10 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|tool_list_end|>"),
@@ -414,7 +434,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -423,6 +443,10 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
@@ -432,7 +456,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -440,6 +464,10 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
     ]
 });
 
@@ -463,7 +491,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -472,6 +500,10 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new(",").layout("", " "),
         Marker::new(";"),
         MARKER,
@@ -594,7 +626,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -603,6 +635,10 @@ static AFTER_SECTION_END_6_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
@@ -617,7 +653,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -626,6 +662,10 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new(",").layout("", " "),
         Marker::new(";"),
         MARKER,
@@ -654,7 +694,7 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -663,6 +703,10 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|tool_list_end|>"),
@@ -677,7 +721,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `;`, `\n`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `}`, `,`, `]`, `;`, `\n`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -686,6 +730,10 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_LIST_END,
+        MARKER_TOOL_LIST_START,
+        MARKER_TOOL_RESPONSE_END,
+        MARKER_TOOL_RESPONSE_START,
         Marker::new("}"),
         Marker::new(",").layout("", " "),
         Marker::new("]"),
@@ -772,6 +820,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_UNPARSED_2,
@@ -791,6 +843,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -852,6 +908,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -873,6 +933,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -936,6 +1000,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1106,6 +1174,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_SECTION_END_6,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1143,6 +1215,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1194,6 +1270,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_SECTION_END_6_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
@@ -1215,6 +1295,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -1347,21 +1431,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => Flow::Go(CONTENT),
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1372,28 +1456,28 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10 | 11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(12..=15) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(16 | 17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1414,21 +1498,21 @@ impl Machine for Parser {
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1438,7 +1522,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1493,42 +1577,42 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(10..=12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(11) => {
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(14) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(16..=19) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(20 | 21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1654,27 +1738,27 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1702,32 +1786,32 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(10..=12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(14) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(15 | 16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1768,46 +1852,46 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1825,59 +1909,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7 | 9 | 10) => {
+                    Found::Marker(11 | 13 | 14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=16) => {
+                    Found::Marker(17..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17 | 18) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -57,7 +57,7 @@ const CALL_NAME_2: StateId = StateId(8);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(10);
+const AFTER_FUNCTION_NAME_SUFFIX_6: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(11);
@@ -81,7 +81,13 @@ const AFTER_ARGUMENTS: StateId = StateId(16);
 const AFTER_CONTENT: StateId = StateId(17);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
-        &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|python_tag|>"),
+        ]
     });
 const MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID: Marker = Marker::new(
     "<|start_header_id|>assistant<|end_header_id|>",
@@ -137,10 +143,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall, Action::EndCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
@@ -149,10 +155,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown, Action::EndCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_ARGUMENTS: Transition = Transition::new("content", &[], ARGUMENTS).recovery();
@@ -206,10 +212,10 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_C: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
-    AFTER_FUNCTION_NAME_SUFFIX_5,
+    AFTER_FUNCTION_NAME_SUFFIX_6,
 );
 const TO_CALL_NAME_B: Transition = Transition::new(
     "tools.function.name_prefix",
@@ -252,7 +258,7 @@ const TO_UNPARSED_3: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -260,6 +266,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
@@ -267,10 +274,12 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `<function=`, `<function=\"`, `<function name=\"`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -278,6 +287,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
@@ -287,6 +297,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
     ]
 });
 
@@ -299,7 +311,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -307,6 +319,7 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|eot_id|>"),
@@ -314,24 +327,28 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">"),
         Marker::new("\">"),
+        Marker::new("'>"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -339,11 +356,12 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">"),
         Marker::new("\">"),
+        Marker::new("'>"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -356,17 +374,20 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<|eom_id|>`, `</function>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
@@ -377,7 +398,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `</function>`, `<|eom_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -385,6 +406,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|eot_id|>"),
@@ -392,10 +414,12 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `````, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -403,6 +427,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
@@ -415,7 +440,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|eom_id|>").peek()]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `</function>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<|eom_id|>`, `</function>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -423,9 +448,12 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<|eom_id|>"),
         Marker::new("</function>"),
         Marker::new("<|eot_id|>"),
@@ -433,7 +461,7 @@ static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -441,10 +469,13 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
@@ -453,7 +484,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `}`, `````, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -461,6 +492,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -475,6 +507,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
@@ -483,7 +517,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
 static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -491,10 +525,13 @@ static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("</function>"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<|eom_id|>"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|python_tag|>"),
@@ -548,11 +585,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                         ]
@@ -571,6 +611,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT_B,
                             TO_CONTENT_C,
                             TO_CONTENT_D,
@@ -583,6 +624,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             TO_CALL_NAME,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                         ]
@@ -625,6 +668,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.function.close",
                                     &[],
@@ -642,6 +686,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                         ]
                     },
                 )
@@ -652,6 +698,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -675,8 +722,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
                             TO_AFTER_FUNCTION_NAME_SUFFIX,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -693,8 +741,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
                         ]
                     },
                 ),
@@ -704,9 +753,9 @@ pub static PROGRAM: Program = Program {
                     const { &[TO_ARGUMENTS, TO_ARGUMENTS] },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENTS)),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_6", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -714,7 +763,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                             TO_AFTER_SECTION_END_3,
@@ -757,6 +809,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_SECTION_END_3_B,
                             Transition::new(
                                     "tools.section_end",
@@ -773,6 +826,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_2_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_2_B,
                         ]
                     },
                 )
@@ -784,6 +839,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -825,7 +881,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_2,
+                            TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_2,
                             TO_AFTER_SECTION_END_3,
@@ -847,8 +906,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_C,
                             TO_AFTER_SECTION_END_3_C,
@@ -870,6 +932,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                     "tools",
                                     const { &[Action::Unparsed] },
@@ -877,8 +940,10 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("content", &[], AFTER_CONTENT).recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_C,
                             TO_AFTER_SECTION_END_3_C,
@@ -901,8 +966,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_C,
                             TO_CALL_NAME_2_C,
                             TO_AFTER_SECTION_END_3_C,
@@ -993,17 +1061,17 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(11..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
@@ -1014,30 +1082,30 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(13..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
@@ -1058,17 +1126,17 @@ impl Machine for Parser {
             AFTER_FUNCTION_NAME_PREFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(11..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
@@ -1078,7 +1146,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1097,14 +1165,14 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.start_call();
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1112,18 +1180,18 @@ impl Machine for Parser {
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1136,41 +1204,41 @@ impl Machine for Parser {
                     _ => Flow::Go(ARGUMENTS),
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10) => {
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(15 | 16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
@@ -1190,22 +1258,22 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(8 | 9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(11..=14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
@@ -1220,16 +1288,16 @@ impl Machine for Parser {
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -1253,20 +1321,20 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1285,42 +1353,42 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
-                    }
                     Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(8..=11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1338,47 +1406,47 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
-                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
                     Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(10..=13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1399,48 +1467,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
-                    }
                     Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(8..=11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -1469,7 +1537,7 @@ impl Machine for Parser {
             | AFTER_TURN_END_2
             | UNPARSED_2
             | CONTENT_2 => true,
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
                 io.end_calls();
                 true
             }

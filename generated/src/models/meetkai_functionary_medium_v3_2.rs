@@ -63,7 +63,13 @@ const AFTER_ARGUMENTS_2: StateId = StateId(10);
 const AFTER_CONTENT: StateId = StateId(11);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
-        &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|NONE|>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+        ]
     });
 const MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID: Marker = Marker::new(
     "<|start_header_id|>assistant<|end_header_id|>",
@@ -135,12 +141,13 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `>>>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `>>>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|NONE|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
@@ -152,12 +159,13 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `>>>`; searched for by `<`, `>` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|NONE|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(">>>all\n").leading(),
@@ -170,22 +178,24 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|NONE|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`; searched for by `<`, ``` and `>` (memchr3).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `>>>all\n`, `<|start_header_id|>assistant<|end_header_id|>`, `<|NONE|>`; searched for by `<`, ``` and `>` (memchr3).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|NONE|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("```"),
@@ -205,12 +215,13 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|NONE|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>"),
@@ -218,12 +229,13 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|NONE|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("}"),
@@ -236,12 +248,13 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|NONE|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(">>>"),
@@ -289,6 +302,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT_B,
@@ -307,6 +321,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -337,6 +352,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -349,6 +365,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -395,6 +412,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                         ]
@@ -407,6 +425,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -458,6 +477,7 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls] },
                                 AFTER_TURN_END,
                             ),
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -591,13 +611,13 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5..=7) => Flow::Go(CONTENT),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6..=8) => Flow::Go(CONTENT),
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -608,27 +628,27 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -644,7 +664,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -664,17 +684,17 @@ impl Machine for Parser {
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
+                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(6) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(7) => Flow::Go(CONTENT),
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -706,12 +726,12 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(6 | 7) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -729,30 +749,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -772,19 +792,19 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(8 | 9) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)

@@ -69,7 +69,14 @@ const AFTER_TOOLS_2: StateId = StateId(12);
 const AFTER_CALL_3: StateId = StateId(13);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
-        &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
+        &[
+            text("</s>"),
+            text("<eos>"),
+            text("<|end_of_text|>"),
+            text("<|endoftext|>"),
+            text("<|eom_id|>"),
+            text("<|python_tag|>"),
+        ]
     });
 const MARKER: Marker = Marker::new("[").followed_by(const { &[text("{")] });
 const MARKER_B: Marker = Marker::new("{").followed_by(const { &[text("\"")] }).peek();
@@ -175,7 +182,7 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -183,6 +190,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<|start_header_id|>assistant<|end_header_id|>").layout("", "\n\n"),
         Marker::new("<|end_header_id|>"),
         Marker::new("<|eot_id|>"),
@@ -194,7 +203,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````, `[`, `{`; searched for by their first bytes (a table).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -202,6 +211,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
@@ -213,17 +224,19 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `````, `<|start_header_id|>assistant<|end_header_id|>`, `<|eom_id|>`, `<|python_tag|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT_ID,
@@ -231,6 +244,8 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("```"),
         MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
         Marker::new("<|eom_id|>"),
@@ -238,7 +253,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -246,6 +261,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
@@ -253,7 +270,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -261,6 +278,8 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
@@ -273,7 +292,7 @@ static AFTER_TOKENS_OTHER_MARKERS: Markers = Markers::expected(const {
     &[MARKER, MARKER_B]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `;`, `{`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `}`, `,`, `;`, `{`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -281,6 +300,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new(";"),
@@ -293,7 +314,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -301,6 +322,8 @@ static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
@@ -313,7 +336,7 @@ static AFTER_TOKENS_OTHER_3_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const { &[MARKER_B] });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `]`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `}`, `,`, `]`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -321,6 +344,8 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -404,6 +429,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_UNPARSED_2,
@@ -424,6 +451,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -455,6 +484,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                         ]
                     },
                 )
@@ -467,6 +498,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -497,6 +530,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TOKENS_OTHER_3,
                             TO_AFTER_TOKENS_OTHER_3,
                             TO_UNPARSED_2_B,
@@ -518,6 +553,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TOKENS_OTHER_3,
                             TO_AFTER_TOKENS_OTHER_3,
                             TO_UNPARSED_2_B,
@@ -534,6 +571,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -575,6 +614,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TOKENS_OTHER_3_B,
                             TO_AFTER_TOKENS_OTHER_3_B,
                             TO_UNPARSED_2_C,
@@ -605,6 +646,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -715,21 +758,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5 | 6) => Flow::Go(CONTENT),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(1..=6) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(7 | 8) => Flow::Go(CONTENT),
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOKENS_OTHER)
                     }
@@ -740,30 +783,30 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
+                    Found::Marker(1..=6) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(8 | 9) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10 | 11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
@@ -779,7 +822,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=3) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -799,16 +842,16 @@ impl Machine for Parser {
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=4) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(5) => {
+                    Found::Marker(1..=6) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(7) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(9 | 10) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -823,16 +866,16 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         Flow::Go(AFTER_TOKENS_OTHER_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -850,16 +893,16 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         Flow::Go(AFTER_TOKENS_OTHER_3)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -891,36 +934,36 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         Flow::Go(AFTER_TOKENS_OTHER_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -940,22 +983,22 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=6) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_TOKENS_OTHER_3),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7 | 8) => Flow::Go(AFTER_TOKENS_OTHER_3),
+                    Found::Marker(9 | 10) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_2)
@@ -981,37 +1024,37 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=4) => {
+                    Found::Marker(1..=6) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(7..=9) => {
+                    Found::Marker(9..=11) => {
                         io.end_call();
                         Flow::Go(AFTER_TOKENS_OTHER_3)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

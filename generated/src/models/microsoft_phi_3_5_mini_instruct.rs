@@ -49,6 +49,7 @@ const MARKER_END: Marker = Marker::new("<|end|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|system|>"),
         ]
     });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
@@ -64,7 +65,7 @@ const TO_UNPARSED: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<|end|>`, `<|user|>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|assistant|>`, `<|end|>`, `<|user|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
@@ -73,13 +74,14 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|assistant|>").layout("", "\n"),
         Marker::new("<|end|>"),
         Marker::new("<|user|>"),
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|end|>`, `<|user|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|end|>`, `<|user|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END,
@@ -88,12 +90,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|end|>"),
         Marker::new("<|user|>"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -101,6 +104,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
     ]
 });
 
@@ -141,6 +145,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_UNPARSED,
@@ -162,6 +167,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_UNPARSED,
                             TO_UNPARSED,
                         ]
@@ -173,6 +179,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -224,9 +231,9 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(1..=6) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(7) => Flow::Go(CONTENT),
+                    Found::Marker(8 | 9) => {
                         io.after_end();
                         Flow::Go(UNPARSED)
                     }
@@ -237,8 +244,8 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(1..=6) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(7 | 8) => {
                         io.after_end();
                         Flow::Go(UNPARSED)
                     }
@@ -248,7 +255,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

@@ -69,7 +69,7 @@ const CALL_NAME_3: StateId = StateId(12);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_6: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(15);
@@ -199,10 +199,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -223,10 +223,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -252,10 +252,10 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_NAME_SUFFIX_5,
+    AFTER_FUNCTION_NAME_SUFFIX_6,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
@@ -447,7 +447,7 @@ const TO_ARGUMENT_VALUE: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -463,11 +463,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -486,11 +488,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -505,6 +509,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
@@ -524,7 +530,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|im_start|>assistant"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -543,6 +549,8 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
@@ -558,7 +566,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -589,6 +597,20 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<|im_end|>"),
                 ]
             }),
+        Marker::new("'>")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<parameter="),
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -596,23 +618,26 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<tool_call>").layout("", "\n"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -620,11 +645,12 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -632,7 +658,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -645,12 +671,16 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -659,8 +689,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -673,6 +703,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -682,7 +714,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -695,6 +727,8 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
@@ -705,7 +739,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -724,11 +758,13 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -743,6 +779,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -751,9 +789,15 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(">"), Marker::new("\">"), Marker::new("\"\n"), Marker::new("\n")]
+    &[
+        Marker::new(">"),
+        Marker::new("\">"),
+        Marker::new("'>"),
+        Marker::new("\"\n"),
+        Marker::new("\n"),
+    ]
 });
 
 /// The markers of this state: `<|im_end|>`, `</parameter>`, `</function>`, `</tool_call>`, `<parameter=`; searched for by `<` (memchr).
@@ -811,6 +855,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "'>"),
                     NextName::new(NameKind::Argument, "", "\"\n"),
                     NextName::new(NameKind::Argument, "", "\n"),
                 ]
@@ -820,7 +865,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -832,12 +877,16 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -846,7 +895,7 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -861,6 +910,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -874,19 +925,21 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<tool_call>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -900,6 +953,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -909,7 +964,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -926,6 +981,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -1036,6 +1093,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1069,6 +1128,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1093,6 +1154,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1185,6 +1248,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1216,8 +1281,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1227,6 +1293,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1253,8 +1321,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
                         ]
                     },
                 ),
@@ -1267,8 +1336,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1288,10 +1358,14 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1304,9 +1378,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_6", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1318,6 +1392,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1348,6 +1424,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
@@ -1387,6 +1465,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1408,10 +1488,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1439,6 +1521,7 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
+                            TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
@@ -1511,10 +1594,14 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1538,10 +1625,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1565,6 +1654,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1595,6 +1686,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1630,11 +1723,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TOOLS,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_5)
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_6)
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1817,11 +1912,11 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1852,11 +1947,11 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1876,13 +1971,13 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1926,11 +2021,11 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1959,17 +2054,17 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1978,23 +2073,23 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_6),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_6),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2002,17 +2097,17 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2031,43 +2126,43 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(11) => {
+                    Found::Marker(7..=11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16..=19) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2081,8 +2176,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -2107,27 +2202,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2159,21 +2254,21 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(13) => {
+                    Found::Marker(12..=14) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2210,12 +2305,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13..=17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2239,7 +2334,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2254,27 +2349,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2287,7 +2382,7 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
                     }
@@ -2327,43 +2422,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(10) => {
+                    Found::Marker(6..=10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(15..=18) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2389,7 +2484,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2404,27 +2499,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2448,13 +2543,13 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_6 => {
                 match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2485,27 +2580,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2537,7 +2632,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2552,27 +2647,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2626,7 +2721,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
                 io.end_call();
                 io.end_calls();
                 true

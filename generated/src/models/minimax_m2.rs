@@ -66,7 +66,7 @@ const CALL_NAME_3: StateId = StateId(11);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(13);
+const AFTER_FUNCTION_NAME_SUFFIX_6: StateId = StateId(13);
 
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(14);
@@ -192,10 +192,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown, Action::EndCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -216,10 +216,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall, Action::EndCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -245,15 +245,15 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_C: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
-    AFTER_FUNCTION_NAME_SUFFIX_5,
+    AFTER_FUNCTION_NAME_SUFFIX_6,
 );
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_D: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_D: Transition = Transition::new(
         "tools.function.name_prefix",
         const { &[Action::MissingMarker(text("</invoke>")), Action::EndCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_CALL_NAME_3_B: Transition = Transition::new(
@@ -440,7 +440,7 @@ const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
     AFTER_SECTION_START_2,
 );
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `[e~[\n]~b]user`, `</think>\n`, `</think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `[e~[\n]~b]user`, `</think>\n`, `</think>`, `````, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `<minimax:tool_call>`; searched for by `[`, `<` and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -457,11 +457,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -475,6 +477,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -494,7 +498,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -512,6 +516,8 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
@@ -527,10 +533,24 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<parameter name=\""),
+                    text("</invoke>"),
+                    text("<invoke name=\""),
+                    text("</minimax:tool_call>"),
+                    text("<think>"),
+                    text("<minimax:tool_call>"),
+                    text("[e~["),
+                ]
+            }),
+        Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
@@ -565,22 +585,25 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `<minimax:tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `[`, `<minimax:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("["),
         Marker::new("<minimax:tool_call>"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -589,10 +612,11 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new(">").layout("", "\n"),
         MARKER,
         MARKER_B,
@@ -601,7 +625,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `<parameter=\'`, `<parameter name=\'`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -614,10 +638,14 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter name=\""),
         Marker::new("<parameter=\""),
         Marker::new("<parameter="),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
@@ -627,8 +655,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
         Marker::new("</s>").at_end(const { &[] }),
@@ -639,6 +667,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</invoke>"),
@@ -649,7 +679,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</invoke>`, `</minimax:tool_call>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -667,11 +697,13 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_E,
@@ -684,6 +716,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
@@ -693,9 +727,15 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `\"\n`, `\n`; compared with the text at the current position.
+/// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\">"), Marker::new(">"), Marker::new("\"\n"), Marker::new("\n")]
+    &[
+        Marker::new("\">"),
+        Marker::new("'>"),
+        Marker::new(">"),
+        Marker::new("\"\n"),
+        Marker::new("\n"),
+    ]
 });
 
 /// The markers of this state: `[e~[`, `</parameter>`, `</invoke>`, `<parameter name=\"`; searched for by `[` and `<` (memchr2).
@@ -743,6 +783,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .or_named(const {
                 &[
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "'>"),
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\"\n"),
                     NextName::new(NameKind::Argument, "", "\n"),
@@ -753,7 +794,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `<parameter=\'`, `<parameter name=\'`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -765,10 +806,14 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter name=\""),
         Marker::new("<parameter=\""),
         Marker::new("<parameter="),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</invoke>"),
         Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
@@ -778,7 +823,7 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -791,6 +836,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<invoke name=\"").peek(),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
@@ -805,19 +852,21 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `[`, `<minimax:tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `[`, `<minimax:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("["),
         Marker::new("<minimax:tool_call>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -829,6 +878,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</invoke>"),
@@ -839,7 +890,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -854,6 +905,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
         Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
         Marker::new("</minimax:tool_call>").layout("\n", ""),
         Marker::new("</parameter>"),
         Marker::new("</invoke>"),
@@ -953,6 +1006,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -976,6 +1031,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
@@ -1063,6 +1120,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_SECTION_START_2,
                         ]
                     },
@@ -1094,8 +1153,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1105,6 +1165,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1131,8 +1193,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
                         ]
                     },
                 ),
@@ -1145,8 +1208,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1166,8 +1230,12 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1181,9 +1249,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_6", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1197,6 +1265,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             Transition::new(
@@ -1244,6 +1314,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1261,8 +1333,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1291,6 +1365,7 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
+                            TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
@@ -1352,8 +1427,12 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1378,8 +1457,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_D,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1406,11 +1487,13 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_2,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
-                                    AFTER_FUNCTION_NAME_SUFFIX_5,
+                                    AFTER_FUNCTION_NAME_SUFFIX_6,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -1432,6 +1515,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
@@ -1471,10 +1556,12 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall] },
-                                    AFTER_FUNCTION_NAME_SUFFIX_5,
+                                    AFTER_FUNCTION_NAME_SUFFIX_6,
                                 )
                                 .recovery(),
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_SECTION_END_3_G,
@@ -1688,11 +1775,11 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(11..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1712,13 +1799,13 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(8..=12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1762,11 +1849,11 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1795,18 +1882,18 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1815,24 +1902,24 @@ impl Machine for Parser {
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.start_call();
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1840,18 +1927,18 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -1870,43 +1957,43 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => {
+                    Found::Marker(7..=11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.missing_marker("</invoke>");
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1920,8 +2007,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1934,26 +2021,26 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=10) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(9..=11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(11..=13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1990,12 +2077,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(12..=16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2021,40 +2108,40 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Marker(7) => {
                         io.missing_marker("</invoke>");
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=11) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2067,7 +2154,7 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.argument(false);
                         Flow::Go(ARGUMENT_VALUE)
                     }
@@ -2107,43 +2194,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => {
+                    Found::Marker(6..=10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.missing_marker("</invoke>");
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13..=16) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2171,40 +2258,40 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Marker(7) => {
                         io.missing_marker("</invoke>");
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=11) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2228,13 +2315,13 @@ impl Machine for Parser {
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
                         io.unparsed();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2256,33 +2343,33 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7..=10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(11..=13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2316,40 +2403,40 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(14..=16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2398,7 +2485,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
                 io.end_calls();
                 true
             }

@@ -126,7 +126,7 @@ const TO_CONTENT: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[CALL_ID]`, `[ARGS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[CALL_ID]`, `[ARGS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -134,6 +134,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[CALL_ID]"),
         Marker::new("[ARGS]"),
         Marker::new("[INST]"),
@@ -166,7 +167,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("[TOOL_CALLS]").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -174,6 +175,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -194,7 +196,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -202,6 +204,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -220,7 +223,7 @@ static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -228,6 +231,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -238,7 +242,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `````, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -246,6 +250,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```").followed_by(const { &[text("[TOOL_CALLS]")] }),
         Marker::new("[TOOL_CALLS]"),
@@ -258,7 +263,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -266,6 +271,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -328,6 +334,7 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -419,6 +426,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -465,6 +473,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_START,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -506,6 +515,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -522,6 +532,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -556,6 +567,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -653,16 +665,16 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6 | 7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(8..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -722,17 +734,17 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -769,15 +781,15 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_3 => {
                 match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -808,17 +820,17 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -831,25 +843,25 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_2 => {
                 match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(9..=14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -865,30 +877,30 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(10..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -167,7 +167,7 @@ const TO_CONTENT_B: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[THINK]`, `[/THINK]`, `[ARGS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -175,6 +175,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[THINK]"),
         Marker::new("[/THINK]"),
         Marker::new("[ARGS]"),
@@ -188,7 +189,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[/THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -196,6 +197,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -215,7 +217,7 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
 /// The markers of this state: `[THINK]`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const { &[Marker::new("[THINK]")] });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -223,6 +225,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
@@ -250,7 +253,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("[TOOL_CALLS]").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -258,6 +261,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
@@ -280,7 +284,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -288,6 +292,7 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
@@ -305,7 +310,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -313,6 +318,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
@@ -325,7 +331,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `````, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -333,6 +339,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const { &[text("[TOOL_CALLS]"), text("[THINK]")] }),
@@ -348,7 +355,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -356,6 +363,7 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[/THINK]"),
         Marker::new("[THINK]"),
         Marker::new("[INST]"),
@@ -368,7 +376,7 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -376,6 +384,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -443,6 +452,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             TO_START,
                             Transition::new(
                                     "reasoning.end",
@@ -472,6 +482,7 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -531,6 +542,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -604,6 +616,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
@@ -653,6 +666,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_REASONING_END_2_B,
                             TO_START_C,
@@ -683,6 +697,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_REASONING_END_2,
                             TO_START_B,
@@ -701,6 +716,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -742,6 +758,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_REASONING_END_2_B,
                             TO_START_C,
                             TO_UNPARSED_2_C,
@@ -765,6 +782,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -866,20 +884,20 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(7 | 8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(9..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -889,16 +907,16 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -927,20 +945,20 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(8..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -990,28 +1008,28 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(9..=14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1044,24 +1062,24 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_4 => {
                 match io.expect(&AFTER_PER_CALL_START_4_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(9..=14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -1082,28 +1100,28 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(9..=14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1116,96 +1134,14 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_2 => {
                 match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_REASONING_END_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(10..=15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_REASONING_END_2 => {
-                match io.expect(&AFTER_REASONING_END_2_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_REASONING_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(7..=12) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(13) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CALL => {
-                match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(5) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_CALL)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(7) => {
                         io.end_call();
@@ -1228,6 +1164,88 @@ impl Machine for Parser {
                         Flow::Go(START)
                     }
                     Found::Marker(11..=16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_REASONING_END_2 => {
+                match io.expect(&AFTER_REASONING_END_2_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
+                    Found::Marker(7) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(8..=13) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CALL => {
+                match io.expect(&AFTER_CALL_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_CALL)
+                    }
+                    Found::Marker(7) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_REASONING_END_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(12..=17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

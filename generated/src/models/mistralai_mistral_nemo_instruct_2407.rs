@@ -113,7 +113,7 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -121,6 +121,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -195,7 +196,7 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -203,6 +204,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -213,7 +215,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -221,6 +223,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -231,7 +234,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `````, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -239,6 +242,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const { &[text(","), text("]"), text("[TOOL_CALLS]")] }),
@@ -254,7 +258,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -262,6 +266,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("[INST]"),
@@ -333,6 +338,7 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -473,6 +479,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -497,6 +504,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -513,6 +521,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -563,6 +572,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
@@ -666,12 +676,12 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5..=10) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6..=11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
                     }
@@ -758,18 +768,18 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_dict(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=10) => {
+                    Found::Marker(6..=11) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -782,18 +792,18 @@ impl Machine for Parser {
             }
             CALL_2 => {
                 match io.call_object(&CALL_2_SHAPE, &CALL_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5..=10) => {
+                    Found::Marker(6..=11) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -806,36 +816,36 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_CONTENT_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(10..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -851,24 +861,24 @@ impl Machine for Parser {
             }
             AFTER_CONTENT_3 => {
                 match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(8..=13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

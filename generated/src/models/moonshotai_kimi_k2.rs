@@ -111,8 +111,15 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|im_system|>"),
+            text("<|media_content|>"),
+            text("<|media_end|>"),
+            text("<|media_pad|>"),
+            text("<|media_start|>"),
         ]
     });
+const MARKER_MEDIA_CONTENT: Marker = Marker::new("<|media_content|>")
+    .at_end(const { &[] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -322,7 +329,7 @@ const TO_CONTENT_L: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_middle|>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -331,6 +338,11 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|im_assistant|>assistant<|im_middle|>"),
         Marker::new("<|im_middle|>"),
         Marker::new("<think>"),
@@ -341,7 +353,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `</think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<think>`, `<|tool_call_argument_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `</think>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -350,6 +362,11 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|tool_call_argument_begin|>"),
         Marker::new("<|tool_call_end|>"),
@@ -377,7 +394,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `</think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -386,6 +403,11 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_user|>user<|im_middle|>"),
@@ -409,7 +431,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|im_assistant|>assistant<|im_middle|>"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -418,6 +440,11 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("</think>"),
@@ -429,7 +456,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -437,6 +464,11 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
     ]
 });
 
@@ -468,7 +500,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -477,6 +509,11 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -507,7 +544,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -516,6 +553,11 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
@@ -540,7 +582,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -549,6 +591,11 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -568,7 +615,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `}`, `````, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -577,6 +624,11 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -608,7 +660,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`, `<|tool_call_begin|>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -617,6 +669,11 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("</think>"),
@@ -637,7 +694,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -646,6 +703,11 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
         Marker::new("<|tool_call_end|>"),
@@ -657,7 +719,7 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -666,6 +728,11 @@ static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -695,7 +762,7 @@ static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -704,6 +771,11 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -723,7 +795,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -732,6 +804,11 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
+        Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -818,6 +895,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_START_2,
@@ -837,6 +919,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -888,6 +975,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -961,6 +1053,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.per_call_end",
                                     &[],
@@ -994,6 +1091,11 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1064,6 +1166,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1153,6 +1260,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
@@ -1191,6 +1303,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1217,6 +1334,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1256,6 +1378,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -1320,6 +1447,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_START_2,
                             TO_AFTER_SECTION_END_3_C,
                             TO_AFTER_SECTION_END_3_D,
@@ -1339,6 +1471,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1408,6 +1545,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                 "tools.per_call_end",
                                 &[],
@@ -1439,6 +1581,11 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -1558,21 +1705,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(1..=10) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(11 | 12) => Flow::Go(CONTENT),
+                    Found::Marker(13) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1583,29 +1730,29 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=10) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=10) => {
+                    Found::Marker(12..=15) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=15) => {
+                    Found::Marker(16..=20) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(21 | 22) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
-                    Found::Marker(20) => {
+                    Found::Marker(23 | 24) => Flow::Go(CONTENT),
+                    Found::Marker(25) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1616,22 +1763,22 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=10) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(11) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(12 | 13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1661,25 +1808,25 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(8) => {
+                    Found::Marker(1..=10) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(15 | 16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1689,7 +1836,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=9) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1752,59 +1899,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(18..=22) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1835,44 +1982,44 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(18..=22) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(23 | 24) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1898,59 +2045,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(18..=22) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1968,64 +2115,64 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(8) => {
+                    Found::Marker(12) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(18 | 19) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15..=19) => {
+                    Found::Marker(20..=24) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2045,31 +2192,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(11 | 12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(15 | 16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2097,30 +2244,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(12 | 13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2139,59 +2286,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(18..=22) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2221,45 +2368,45 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_4),
-                    Found::Marker(7) => {
+                    Found::Marker(11) => Flow::Go(AFTER_PER_CALL_START_4),
+                    Found::Marker(12) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(14) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=17) => {
+                    Found::Marker(18..=22) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(23 | 24) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(25) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(26) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -2278,69 +2425,69 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=10) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(11) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(9) => {
+                    Found::Marker(13) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=20) => {
+                    Found::Marker(21..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(29) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

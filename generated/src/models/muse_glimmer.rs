@@ -87,7 +87,7 @@ const AFTER_PER_CALL_END_9: StateId = StateId(18);
 const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(20);
+const AFTER_TURN_END_9: StateId = StateId(20);
 
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(21);
@@ -102,6 +102,8 @@ const MARKER_EOT: Marker = Marker::new("<|eot|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|image|>"),
+            text("<|video|>"),
         ]
     });
 const MARKER_TO_SELF_MESSAGE: Marker = Marker::new("to=self<|message|>")
@@ -305,7 +307,7 @@ const TO_CONTENT_H: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start|>assistant`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `<|start|>assistant`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
@@ -314,6 +316,8 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|start|>assistant"),
         Marker::new("to=self<|message|>").layout(" ", ""),
         Marker::new("to=user<|message|>").layout(" ", ""),
@@ -323,7 +327,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `to=self<|message|>`, `to=user<|message|>`, `<|eom|><|start|>assistant`, `<|start|>assistant`, `<|image|>`, `<|video|>`, `<|eot|>`, `<|start|>user<|message|>`, `````, `to=`; searched for by `<`, `=` at offset 2 and ``` (memchr3).
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `to=self<|message|>`, `to=user<|message|>`, `<|eom|><|start|>assistant`, `<|start|>assistant`, `<|image|>`, `<|video|>`, `<|eot|>`, `<|start|>user<|message|>`, `````, `to=`; searched for by `<`, `=` at offset 2 and ``` (memchr3).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT,
@@ -332,6 +336,8 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         MARKER_TO_SELF_MESSAGE,
         MARKER_TO_USER_MESSAGE,
         Marker::new("<|eom|><|start|>assistant"),
@@ -345,7 +351,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|eom|><|start|>assistant`, `<|eot|>`, `<|start|>user<|message|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `<|eom|><|start|>assistant`, `<|eot|>`, `<|start|>user<|message|>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT,
@@ -354,6 +360,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("<|eot|>"),
         Marker::new("<|start|>user<|message|>"),
@@ -374,7 +382,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|start|>assistant")]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</atem:parameter>`, `</atem:invoke>`, `</atem:function_calls>`, `<|eom|><|start|>assistant`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:parameter>`, `</atem:invoke>`, `</atem:function_calls>`, `<|eom|><|start|>assistant`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
@@ -383,6 +391,8 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("</atem:parameter>"),
         Marker::new("</atem:invoke>"),
         Marker::new("</atem:function_calls>"),
@@ -395,7 +405,7 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -403,6 +413,8 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
     ]
 });
 
@@ -421,7 +433,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\">").layout("", "\n").with_function_at(0)]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<atem:parameter name=\"`, `<atem:parameter=\"`, `<atem:parameter=`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `{`, `<atem:parameter name=\"`, `<atem:parameter=\"`, `<atem:parameter=`, `<atem:parameter=\'`, `<atem:parameter name=\'`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
@@ -430,10 +442,14 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("{").peek(),
         Marker::new("<atem:parameter name=\""),
         Marker::new("<atem:parameter=\""),
         Marker::new("<atem:parameter="),
+        Marker::new("<atem:parameter='"),
+        Marker::new("<atem:parameter name='"),
         Marker::new("</atem:invoke>").layout("", "\n"),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("</atem:parameter>"),
@@ -446,7 +462,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `<|eot|>`, `<|start|>user<|message|>`; searched for by `<` (memchr).
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `<|eot|>`, `<|start|>user<|message|>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT,
@@ -455,6 +471,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("</atem:invoke>").layout("", "\n"),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("</atem:parameter>"),
@@ -464,9 +482,15 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\">`, `>`, `\"\n`, `\n`; compared with the text at the current position.
+/// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("\">"), Marker::new(">"), Marker::new("\"\n"), Marker::new("\n")]
+    &[
+        Marker::new("\">"),
+        Marker::new("'>"),
+        Marker::new(">"),
+        Marker::new("\"\n"),
+        Marker::new("\n"),
+    ]
 });
 
 /// The markers of this state: `</atem:function_calls>`; compared with the text at the current position.
@@ -479,7 +503,7 @@ static AFTER_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("to=").layout(" ", "")]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</atem:parameter>`, `</atem:invoke>`, `</atem:function_calls>`, `<|eom|><|start|>assistant`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:parameter>`, `</atem:invoke>`, `</atem:function_calls>`, `<|eom|><|start|>assistant`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
@@ -488,6 +512,8 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("</atem:parameter>"),
         Marker::new("</atem:invoke>"),
         Marker::new("</atem:function_calls>"),
@@ -500,7 +526,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:invoke>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:invoke>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
 static AFTER_PER_CALL_END_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
@@ -509,6 +535,8 @@ static AFTER_PER_CALL_END_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("</atem:parameter>"),
         Marker::new("</atem:invoke>"),
@@ -533,6 +561,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<|end_of_text|>"),
                     text("<|endoftext|>"),
                     text("<|eot_id|>"),
+                    text("<|image|>"),
+                    text("<|video|>"),
                 ]
             }),
         Marker::new("</atem:parameter>")
@@ -557,6 +587,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .or_named(const {
                 &[
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "'>"),
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\"\n"),
                     NextName::new(NameKind::Argument, "", "\n"),
@@ -567,8 +598,8 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<atem:parameter name=\"`, `<atem:parameter=\"`, `<atem:parameter=`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
-static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `<atem:parameter name=\"`, `<atem:parameter=\"`, `<atem:parameter=`, `<atem:parameter=\'`, `<atem:parameter name=\'`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+static AFTER_TURN_END_9_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
         Marker::new("</s>").at_end(const { &[] }),
@@ -576,9 +607,13 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("<atem:parameter name=\""),
         Marker::new("<atem:parameter=\""),
         Marker::new("<atem:parameter="),
+        Marker::new("<atem:parameter='"),
+        Marker::new("<atem:parameter name='"),
         Marker::new("</atem:invoke>").layout("", "\n"),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("</atem:parameter>"),
@@ -591,7 +626,7 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
@@ -600,6 +635,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("</atem:invoke>").layout("", "\n"),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("</atem:parameter>"),
@@ -612,7 +649,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `to=self<|message|>`, `to=user<|message|>`, `<|eom|><|start|>assistant`, `<|start|>assistant`, `<|image|>`, `<|video|>`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `````, `to=self<|message|>`, `to=user<|message|>`, `<|eom|><|start|>assistant`, `<|start|>assistant`, `<|image|>`, `<|video|>`; searched for by `<`, ``` and `=` at offset 2 (memchr3).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_EOT,
@@ -621,6 +658,8 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("```"),
         MARKER_TO_SELF_MESSAGE,
         MARKER_TO_USER_MESSAGE,
@@ -679,6 +718,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -698,6 +739,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -728,6 +771,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -782,6 +827,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -811,6 +858,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -872,9 +921,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
                             TO_AFTER_PER_CALL_END_5,
@@ -897,6 +950,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -928,6 +983,7 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
+                            TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
@@ -963,6 +1019,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
@@ -988,6 +1046,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -1019,13 +1079,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "turn.end",
                                     const { &[Action::EndArgument, Action::EndCallIncomplete] },
-                                    AFTER_TURN_END_7,
+                                    AFTER_TURN_END_9,
                                 )
                                 .recovery(),
                             Transition::new(
                                 "tools.arguments.value_suffix",
                                 const { &[Action::EndArgument] },
-                                AFTER_TURN_END_7,
+                                AFTER_TURN_END_9,
                             ),
                             Transition::new(
                                     "tools.per_call_end",
@@ -1035,7 +1095,7 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</atem:parameter>")),
                                         ]
                                     },
-                                    AFTER_TURN_END_7,
+                                    AFTER_TURN_END_9,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1046,15 +1106,15 @@ pub static PROGRAM: Program = Program {
                                             Action::MissingMarker(text("</atem:parameter>")),
                                         ]
                                     },
-                                    AFTER_TURN_END_7,
+                                    AFTER_TURN_END_9,
                                 )
                                 .recovery(),
                         ]
                     },
                 ),
-            State::new("AFTER_TURN_END_7", None)
+            State::new("AFTER_TURN_END_9", None)
                 .markers(
-                    &AFTER_TURN_END_7_MARKERS,
+                    &AFTER_TURN_END_9_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1063,7 +1123,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_ARGUMENT_NAME,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
                             TO_AFTER_PER_CALL_END_5,
@@ -1091,6 +1155,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_SEPARATOR,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1111,6 +1177,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1354,17 +1422,17 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6 | 8) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8 | 10) => Flow::Go(CONTENT),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1375,31 +1443,31 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => Flow::Go(CONTENT),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(9) => Flow::Go(CONTENT),
+                    Found::Marker(10 | 11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1410,12 +1478,12 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(9 | 10) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
@@ -1443,22 +1511,22 @@ impl Machine for Parser {
             AFTER_PER_CALL_START => {
                 match io.expect(&AFTER_PER_CALL_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=8) => Flow::Go(AFTER_PER_CALL_START),
-                    Found::Marker(9) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8..=10) => Flow::Go(AFTER_PER_CALL_START),
+                    Found::Marker(11) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => Flow::Go(CONTENT),
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(13) => Flow::Go(CONTENT),
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
@@ -1468,7 +1536,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=6) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1516,41 +1584,41 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(11) => {
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
+                    Found::Marker(9..=13) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(14) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SEPARATOR)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1571,22 +1639,22 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(7) => {
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SEPARATOR)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -1599,7 +1667,7 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.argument(false);
                         Flow::Go(ARGUMENT_VALUE)
                     }
@@ -1630,30 +1698,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(9) => {
+                    Found::Marker(8..=10) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(11) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1671,30 +1739,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SEPARATOR)
                     }
-                    Found::Marker(7..=9) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(10) => {
+                    Found::Marker(9..=11) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1711,62 +1779,62 @@ impl Machine for Parser {
                     Found::Marker(0) => {
                         io.end_argument();
                         io.end_call_incomplete();
-                        Flow::Go(AFTER_TURN_END_7)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
                     Found::Marker(1) => {
                         io.end_argument();
-                        Flow::Go(AFTER_TURN_END_7)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
                     Found::Marker(2 | 3) => {
                         io.end_argument();
                         io.missing_marker("</atem:parameter>");
-                        Flow::Go(AFTER_TURN_END_7)
+                        Flow::Go(AFTER_TURN_END_9)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_TURN_END_7 => {
-                match io.expect(&AFTER_TURN_END_7_MARKERS) {
+            AFTER_TURN_END_9 => {
+                match io.expect(&AFTER_TURN_END_9_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(10) => {
+                    Found::Marker(8..=12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SEPARATOR)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1787,39 +1855,39 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=7) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(7) => {
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(9) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SEPARATOR)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14 | 15) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1836,21 +1904,21 @@ impl Machine for Parser {
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=7) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(8) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => Flow::Go(CONTENT),
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(10) => Flow::Go(CONTENT),
+                    Found::Marker(11 | 12) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
@@ -1885,7 +1953,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TURN_END_7 => {
+            AFTER_TURN_END_9 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

@@ -69,7 +69,7 @@ const CALL_NAME_3: StateId = StateId(12);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_6: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(15);
@@ -224,10 +224,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -248,10 +248,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -277,10 +277,10 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_NAME_SUFFIX_5,
+    AFTER_FUNCTION_NAME_SUFFIX_6,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
@@ -490,7 +490,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -506,11 +506,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -529,11 +531,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -548,6 +552,8 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
@@ -567,7 +573,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[MARKER_IM_START_ASSISTANT, Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -586,6 +592,8 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
@@ -601,7 +609,7 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -632,6 +640,20 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<|im_end|>"),
                 ]
             }),
+        Marker::new("'>")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<parameter="),
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -639,23 +661,26 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<tool_call>").layout("", "\n"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -663,11 +688,12 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -675,7 +701,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -688,12 +714,16 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -702,8 +732,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -716,6 +746,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -725,7 +757,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -738,6 +770,8 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
@@ -748,7 +782,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -767,11 +801,13 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -786,6 +822,8 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -794,11 +832,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `> `; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `> `; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new("\"\n").layout("", "\n"),
         Marker::new("\n").layout("", "\n"),
         Marker::new("> "),
@@ -842,6 +881,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "'>"),
                     NextName::new(NameKind::Argument, "", "\"\n"),
                     NextName::new(NameKind::Argument, "", "\n"),
                     NextName::new(NameKind::Argument, "", "> "),
@@ -884,7 +924,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -896,12 +936,16 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", "\n"),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -910,7 +954,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -925,6 +969,8 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -938,19 +984,21 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<tool_call>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -964,6 +1012,8 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -973,7 +1023,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -990,6 +1040,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -1100,6 +1152,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1133,6 +1187,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1157,6 +1213,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1249,6 +1307,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1280,8 +1340,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1291,6 +1352,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1317,8 +1380,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
                         ]
                     },
                 ),
@@ -1331,8 +1395,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1352,10 +1417,14 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1368,9 +1437,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_6", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1382,6 +1451,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1412,6 +1483,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
@@ -1451,6 +1524,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1472,10 +1547,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1503,6 +1580,7 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
+                            TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
@@ -1579,10 +1657,14 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1606,10 +1688,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1633,6 +1717,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1663,6 +1749,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1698,11 +1786,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TOOLS,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_5)
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_6)
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1885,11 +1975,11 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10..=14) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1920,11 +2010,11 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1944,13 +2034,13 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9..=13) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1994,11 +2084,11 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13..=17) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2027,17 +2117,17 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2046,23 +2136,23 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_6),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_6),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2070,17 +2160,17 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2099,43 +2189,43 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(11) => {
+                    Found::Marker(7..=11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16..=19) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2149,8 +2239,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -2175,27 +2265,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2227,21 +2317,21 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(8..=11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(13) => {
+                    Found::Marker(12..=14) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(15) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2278,12 +2368,12 @@ impl Machine for Parser {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(13..=17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2307,7 +2397,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2322,27 +2412,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2355,11 +2445,11 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
                     }
-                    Found::Marker(4) => {
+                    Found::Marker(5) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE_2)
                     }
@@ -2414,43 +2504,43 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(10) => {
+                    Found::Marker(6..=10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(15..=18) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2476,7 +2566,7 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2491,27 +2581,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(10..=13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(14) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2535,13 +2625,13 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_6 => {
                 match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2572,27 +2662,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(9..=12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(13 | 14) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2624,7 +2714,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2639,27 +2729,27 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2713,7 +2803,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -245,7 +245,7 @@ const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -253,6 +253,7 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("<|im_start|>assistant").layout("", "\n"),
         Marker::new("<think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
@@ -266,7 +267,7 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -274,6 +275,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
@@ -290,7 +292,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `</think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -298,6 +300,7 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("</think>"),
         Marker::new("<|im_end|>\n<|im_start|>user"),
         Marker::new("<|im_start|>user"),
@@ -320,7 +323,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|im_start|>assistant"), Marker::new("<think>")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -328,6 +331,7 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("</function_calls>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -357,7 +361,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("<function_calls>").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `<function_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -365,6 +369,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("</function_calls>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -399,7 +404,7 @@ static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `,`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -407,6 +412,7 @@ static AFTER_FUNCTION_CLOSE_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new(";"),
         Marker::new("</function_calls>"),
@@ -496,7 +502,7 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -504,6 +510,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("</function_calls>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -518,7 +525,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `````, `<think>`, `<|im_start|>assistant`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -526,6 +533,7 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<think>").unmentioned(),
         Marker::new("<|im_start|>assistant"),
@@ -539,7 +547,7 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new(")")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `}`, `,`, `]`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -547,6 +555,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_end|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -626,6 +635,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -648,6 +658,7 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -680,6 +691,7 @@ pub static PROGRAM: Program = Program {
                     &REASONING_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -739,6 +751,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -824,6 +837,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
@@ -885,6 +899,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_FUNCTION_CLOSE_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
@@ -1029,6 +1044,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -1060,6 +1076,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END,
                             Transition::new(
                                     "content",
                                     const { &[Action::CloseFence] },
@@ -1081,6 +1098,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -1215,17 +1233,17 @@ impl Machine for Parser {
         match state {
             START => {
                 match io.expect_here(&START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(CONTENT),
-                    Found::Marker(6) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => Flow::Go(CONTENT),
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(8..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1235,27 +1253,27 @@ impl Machine for Parser {
             }
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7..=13) => {
+                    Found::Marker(8..=14) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Marker(16) => {
+                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
+                    Found::Marker(17) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1265,16 +1283,16 @@ impl Machine for Parser {
             }
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=12) => {
+                    Found::Marker(7..=13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1303,21 +1321,21 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(6) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(7) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_START)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=14) => {
+                    Found::Marker(9..=15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1367,44 +1385,44 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=15) => {
+                    Found::Marker(10..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1467,46 +1485,46 @@ impl Machine for Parser {
             }
             AFTER_FUNCTION_CLOSE => {
                 match io.expect(&AFTER_FUNCTION_CLOSE_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(6 | 7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11..=17) => {
+                    Found::Marker(12..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1571,26 +1589,26 @@ impl Machine for Parser {
             }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(6) => {
+                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(7) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8..=14) => {
+                    Found::Marker(9..=15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1604,20 +1622,20 @@ impl Machine for Parser {
             }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(CONTENT),
+                    Found::Marker(9 | 10) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1634,62 +1652,62 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(14..=20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -1697,7 +1715,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

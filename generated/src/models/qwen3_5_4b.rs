@@ -69,7 +69,7 @@ const CALL_NAME_3: StateId = StateId(12);
 const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_5: StateId = StateId(14);
+const AFTER_FUNCTION_NAME_SUFFIX_6: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(15);
@@ -118,8 +118,14 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|image_pad|>"),
+            text("<|video_pad|>"),
+            text("<|vision_end|>"),
+            text("<|vision_start|>"),
         ]
     });
+const MARKER_VISION_START: Marker = Marker::new("<|vision_start|>")
+    .at_end(const { &[] });
 const MARKER_IM_START_ASSISTANT: Marker = Marker::new("<|im_start|>assistant")
     .layout("", "\n");
 const MARKER_THINK: Marker = Marker::new("<think>").layout("", "\n").unmentioned();
@@ -232,10 +238,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_B: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartKnown] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_CALL_NAME_2: Transition = Transition::new(
@@ -256,10 +262,10 @@ const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_B: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_B: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
-        AFTER_FUNCTION_NAME_SUFFIX_5,
+        AFTER_FUNCTION_NAME_SUFFIX_6,
     )
     .recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
@@ -285,10 +291,10 @@ const TO_ARGUMENT_NAME_B: Transition = Transition::new(
         ARGUMENT_NAME,
     )
     .recovery();
-const TO_AFTER_FUNCTION_NAME_SUFFIX_5_C: Transition = Transition::new(
+const TO_AFTER_FUNCTION_NAME_SUFFIX_6_C: Transition = Transition::new(
     "tools.function.close",
     &[],
-    AFTER_FUNCTION_NAME_SUFFIX_5,
+    AFTER_FUNCTION_NAME_SUFFIX_6,
 );
 const TO_AFTER_PER_CALL_END_3: Transition = Transition::new(
     "tools.per_call_end",
@@ -498,7 +504,7 @@ const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_3_C: Transition = Transition::new(
     )
     .recovery();
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<|im_start|>assistant`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -507,6 +513,10 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         MARKER_IM_START_ASSISTANT,
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_end|>"),
@@ -514,11 +524,13 @@ static START_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `</think>`, `````, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -527,6 +539,10 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         MARKER_THINK,
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|image_pad|>"),
@@ -541,11 +557,13 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -554,12 +572,18 @@ static REASONING_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("</think>").layout("\n", "\n\n"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
@@ -579,7 +603,7 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[MARKER_IM_START_ASSISTANT, Marker::new("<think>").layout("", "\n")]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -588,6 +612,10 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
@@ -598,11 +626,13 @@ static AFTER_FUNCTION_NAME_PREFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -610,10 +640,14 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">")
@@ -644,6 +678,20 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<|im_end|>"),
                 ]
             }),
+        Marker::new("'>")
+            .layout("", "\n")
+            .followed_by(const {
+                &[
+                    text("{"),
+                    text("<parameter="),
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -651,23 +699,26 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<tool_call>").layout("", "\n"),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -675,11 +726,12 @@ static CALL_NAME_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `/>`, `\"/>`; compared with the text at the current position.
 static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         MARKER,
         MARKER_B,
         Marker::new("/>"),
@@ -687,7 +739,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -696,16 +748,24 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("{").peek(),
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -714,8 +774,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -723,11 +783,17 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -737,7 +803,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -746,10 +812,16 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("<tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
@@ -760,7 +832,7 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<tool_call>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</parameter>`, `</function>`, `</tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<tool_call>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -769,6 +841,10 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</tool_call>"),
@@ -779,11 +855,13 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -792,12 +870,18 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -806,11 +890,12 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\"\n`, `\n`, `> `; compared with the text at the current position.
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `> `; compared with the text at the current position.
 static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new(">").layout("", "\n"),
         Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
         Marker::new("\"\n").layout("", "\n"),
         Marker::new("\n").layout("", "\n"),
         Marker::new("> "),
@@ -830,6 +915,10 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                     text("<|end_of_text|>"),
                     text("<|endoftext|>"),
                     text("<|eot_id|>"),
+                    text("<|image_pad|>"),
+                    text("<|video_pad|>"),
+                    text("<|vision_end|>"),
+                    text("<|vision_start|>"),
                 ]
             }),
         Marker::new("</parameter>")
@@ -854,6 +943,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
                 &[
                     NextName::new(NameKind::Argument, "", ">"),
                     NextName::new(NameKind::Argument, "", "\">"),
+                    NextName::new(NameKind::Argument, "", "'>"),
                     NextName::new(NameKind::Argument, "", "\"\n"),
                     NextName::new(NameKind::Argument, "", "\n"),
                     NextName::new(NameKind::Argument, "", "> "),
@@ -896,7 +986,7 @@ static ARGUMENT_VALUE_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -905,15 +995,23 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
+        Marker::new("<parameter='"),
+        Marker::new("<parameter name='"),
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -922,7 +1020,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -931,12 +1029,18 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("</function>"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").peek(),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -950,19 +1054,21 @@ static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
-/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
+/// The markers of this state: `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `[`, `<tool_call>`, `{`; compared with the text at the current position.
 static AFTER_PER_CALL_START_6_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("["),
         Marker::new("<tool_call>").peek(),
         Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -971,11 +1077,17 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -985,7 +1097,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -994,6 +1106,10 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -1002,6 +1118,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<function="),
         Marker::new("<function=\""),
         Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
         Marker::new("</parameter>"),
         Marker::new("</function>"),
         Marker::new("</think>"),
@@ -1011,7 +1129,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `````, `<think>`, `<|im_start|>assistant`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</think>\n`, `</think>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_IM_END,
@@ -1020,6 +1138,10 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
         Marker::new("```"),
         MARKER_THINK,
         Marker::new("<|im_start|>assistant"),
@@ -1108,12 +1230,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1129,6 +1257,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1153,6 +1285,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1169,6 +1303,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                 "reasoning.end",
                                 const { &[Action::CloseReasoning] },
@@ -1177,6 +1315,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2,
                             TO_UNPARSED_2,
                             TO_CALL_NAME,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
@@ -1239,6 +1379,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.arguments.value_suffix",
                                     &[],
@@ -1269,6 +1413,8 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
+                            TO_CALL_NAME_B,
                             TO_AFTER_PER_CALL_START_2,
                         ]
                     },
@@ -1280,6 +1426,10 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1300,8 +1450,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1311,6 +1462,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1337,8 +1490,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_B,
                         ]
                     },
                 ),
@@ -1351,8 +1505,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6,
                         ]
                     },
                 ),
@@ -1367,15 +1522,23 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new("tools.arguments", &[], ARGUMENTS)
                                 .recovery(),
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1388,9 +1551,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_FUNCTION_NAME_SUFFIX_5", None)
+            State::new("AFTER_FUNCTION_NAME_SUFFIX_6", None)
                 .markers(
-                    &AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS,
+                    &AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1399,9 +1562,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1426,12 +1595,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
                             TO_AFTER_PER_CALL_START_2,
                             Transition::new(
                                 "tools.function.name_prefix",
                                 const { &[Action::Speculate] },
                                 CALL_NAME_2,
                             ),
+                            TO_CALL_NAME_3_D,
+                            TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_CALL_NAME_3_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
@@ -1457,6 +1632,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
                             TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
+                            TO_AFTER_TURN_END_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_H,
@@ -1469,6 +1648,8 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCalls, Action::Speculate] },
                                 CALL_NAME,
                             ),
+                            TO_CALL_NAME_C,
+                            TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             TO_CALL_NAME_C,
                             Transition::new(
@@ -1492,10 +1673,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1523,6 +1710,7 @@ pub static PROGRAM: Program = Program {
                                 },
                                 ARGUMENT_VALUE,
                             ),
+                            TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
                             TO_ARGUMENT_VALUE,
@@ -1596,13 +1784,21 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_ARGUMENT_NAME_B,
+                            TO_ARGUMENT_NAME_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1626,10 +1822,16 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_5_C,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_CALL_NAME_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1653,6 +1855,8 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_CALL_NAME_2,
+                            TO_CALL_NAME_3,
+                            TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_AFTER_TOOLS,
@@ -1680,9 +1884,15 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1706,6 +1916,10 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                     "tools",
                                     const { &[Action::Unparsed] },
@@ -1718,11 +1932,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TOOLS,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_5)
+                            Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_6)
                                 .recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_CALL_NAME_2_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_CALL_NAME_3_C,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
@@ -1742,6 +1958,10 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1899,21 +2119,21 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => Flow::Go(CONTENT),
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(12 | 13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(14..=18) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1924,35 +2144,35 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=11) => {
+                    Found::Marker(12..=15) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(16 | 17) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14 | 15) => Flow::Go(CONTENT),
-                    Found::Marker(16) => {
+                    Found::Marker(18 | 19) => Flow::Go(CONTENT),
+                    Found::Marker(20) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(17..=19) => {
+                    Found::Marker(21..=25) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(26) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -1963,22 +2183,22 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(13..=17) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -2008,25 +2228,25 @@ impl Machine for Parser {
             AFTER_FUNCTION_NAME_PREFIX => {
                 match io.expect(&AFTER_FUNCTION_NAME_PREFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6..=8) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
-                    Found::Marker(9) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10..=12) => Flow::Go(AFTER_FUNCTION_NAME_PREFIX),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(15 | 16) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(17..=21) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(22) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
@@ -2036,7 +2256,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=8) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2055,17 +2275,17 @@ impl Machine for Parser {
             }
             CALL_NAME => {
                 match io.name(&CALL_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2074,23 +2294,23 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => Flow::Go(AFTER_PER_CALL_START_6),
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_6),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
             }
             CALL_NAME_2 => {
                 match io.name(&CALL_NAME_2_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.start_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         io.start_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2098,17 +2318,17 @@ impl Machine for Parser {
             }
             CALL_NAME_3 => {
                 match io.name(&CALL_NAME_3_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(5 | 6) => {
                         if !io.start_known_call() {
                             return Flow::Mismatch;
                         }
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5)
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2121,49 +2341,49 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=9) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(11) => {
+                    Found::Marker(10) => Flow::Go(ARGUMENTS),
+                    Found::Marker(11..=15) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(16) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(17) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(20..=23) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(25) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2177,53 +2397,53 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
-                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_5_MARKERS) {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
+                match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_6_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(13..=16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2243,33 +2463,33 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(12..=15) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(13) => {
+                    Found::Marker(16..=18) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(19) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(21 | 22) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -2287,31 +2507,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
-                    Found::Marker(9) => {
+                    Found::Marker(10..=12) => Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(15 | 16) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13..=15) => {
+                    Found::Marker(17..=21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2330,47 +2550,47 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(7) => {
+                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2383,11 +2603,11 @@ impl Machine for Parser {
             }
             ARGUMENT_NAME => {
                 match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=3) => {
+                    Found::Marker(0..=4) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE)
                     }
-                    Found::Marker(4) => {
+                    Found::Marker(5) => {
                         io.argument(true);
                         Flow::Go(ARGUMENT_VALUE_2)
                     }
@@ -2437,48 +2657,48 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(10) => {
+                    Found::Marker(10..=14) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(15) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(17) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(19..=22) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(25) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2499,47 +2719,47 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(7) => {
+                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(13) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(14..=17) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2563,13 +2783,13 @@ impl Machine for Parser {
             AFTER_PER_CALL_START_6 => {
                 match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
-                    Found::Marker(1 | 2) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(4) => {
+                    Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(5) => Flow::Go(CALL),
+                    Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2581,46 +2801,46 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(13..=16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2638,56 +2858,56 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=9) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_5),
-                    Found::Marker(9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
                     }
                     Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
+                    }
+                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(16..=19) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(22) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2704,24 +2924,24 @@ impl Machine for Parser {
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=9) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(10) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(12) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=12) => {
+                    Found::Marker(13..=16) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => Flow::Go(CONTENT),
+                    Found::Marker(17 | 18) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -2745,7 +2965,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_FUNCTION_NAME_SUFFIX_5 => {
+            AFTER_FUNCTION_NAME_SUFFIX_6 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -94,9 +94,12 @@ const MARKER_END: Marker = Marker::new("<|end|>")
         &[
             text("</s>"),
             text("<eos>"),
+            text("<|content|>"),
             text("<|end_of_text|>"),
             text("<|endoftext|>"),
             text("<|eot_id|>"),
+            text("<|system|>"),
+            text("<|tool_result|>"),
         ]
     });
 const MARKER_THINKING: Marker = Marker::new("</thinking>")
@@ -225,15 +228,18 @@ const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
     AFTER_SECTION_END_3,
 );
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("<|assistant|>").layout("", "\n"),
         Marker::new("<thinking>"),
         Marker::new("<|end|>"),
@@ -242,15 +248,18 @@ static START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `</thinking>\n`, `</thinking>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `<|end|>`, `<|user|>`, `</thinking>\n`, `</thinking>`, `````, `<tool_calls>`; searched for by `<` and ``` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("<thinking>").unmentioned(),
         Marker::new("<|assistant|>"),
         Marker::new("<|content|>"),
@@ -265,15 +274,18 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; searched for by `<` (memchr).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; searched for by `<` (memchr).
 static REASONING_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("</thinking>"),
         Marker::new("<|end|>"),
         Marker::new("<|user|>"),
@@ -291,15 +303,18 @@ static START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|assistant|>"), Marker::new("<thinking>")]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -309,14 +324,17 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`; compared with the text at the current position.
 static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
     ]
 });
 
@@ -367,15 +385,18 @@ static AFTER_TOOLS_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -385,15 +406,18 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static CALL_2_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -403,15 +427,18 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const {
@@ -435,15 +462,18 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -453,15 +483,18 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new(","),
         Marker::new("]"),
         Marker::new("</tool_calls>"),
@@ -473,15 +506,18 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -491,15 +527,18 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `</thinking>\n`, `</thinking>`; searched for by `<` and ``` (memchr2).
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `````, `<thinking>`, `<|assistant|>`, `<|content|>`, `<|system|>`, `<|tool_result|>`, `</thinking>\n`, `</thinking>`; searched for by `<` and ``` (memchr2).
 static CONTENT_2_MARKERS: Markers = Markers::new(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|content|>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("```"),
         Marker::new("<thinking>").unmentioned(),
         Marker::new("<|assistant|>"),
@@ -585,6 +624,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new("turn.assistant_start", &[], CONTENT)
                                 .recovery(),
                             TO_START_2,
@@ -603,6 +645,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -634,6 +679,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -694,6 +742,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -720,6 +771,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TURN_END_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -824,6 +878,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
@@ -848,6 +905,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
@@ -864,6 +924,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
@@ -919,6 +982,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
                                     "tools.section_end",
                                     &[],
@@ -941,6 +1007,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -974,6 +1043,9 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_2_C,
@@ -991,6 +1063,9 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             Transition::new("turn.end", &[], AFTER_TURN_END),
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
+                            TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
                             TO_AFTER_TURN_END_2,
@@ -1087,17 +1162,17 @@ impl Machine for Parser {
             START => {
                 match io.expect_here(&START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(CONTENT),
-                    Found::Marker(7) => {
+                    Found::Marker(1..=8) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(9) => Flow::Go(CONTENT),
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(11 | 12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1108,31 +1183,31 @@ impl Machine for Parser {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=8) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(9) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(11..=13) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(14 | 15) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13 | 14) => Flow::Go(CONTENT),
-                    Found::Marker(15) => {
+                    Found::Marker(16 | 17) => Flow::Go(CONTENT),
+                    Found::Marker(18) => {
                         if !io.open_fence() {
                             return Flow::Mismatch;
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(19) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1143,16 +1218,16 @@ impl Machine for Parser {
             REASONING => {
                 match io.text(Channel::Reasoning, &REASONING_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=8) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(9) => {
                         io.close_reasoning();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(10 | 11) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         if !io.speculate_in_reasoning(REASONING) {
                             return Flow::Mismatch;
                         }
@@ -1182,21 +1257,21 @@ impl Machine for Parser {
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_START),
-                    Found::Marker(7) => {
+                    Found::Marker(1..=8) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_START),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_START)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
@@ -1206,7 +1281,7 @@ impl Machine for Parser {
             }
             AFTER_TURN_END => {
                 match io.expect(&AFTER_TURN_END_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(0..=7) => Flow::Go(AFTER_TURN_END_2),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1279,33 +1354,33 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=8) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1323,33 +1398,33 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=8) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1367,50 +1442,50 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=8) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_CONTENT_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -1430,26 +1505,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1467,31 +1542,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(9) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(9) => {
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1509,26 +1584,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1..=5) => {
+                    Found::Marker(1..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7) => {
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(9 | 10) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1543,24 +1618,24 @@ impl Machine for Parser {
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(1..=5) => Flow::Go(AFTER_TURN_END_2),
-                    Found::Marker(6) => {
+                    Found::Marker(1..=8) => Flow::Go(AFTER_TURN_END_2),
+                    Found::Marker(9) => {
                         io.close_fence();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(10) => {
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(11) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(12..=14) => {
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(12 | 13) => Flow::Go(CONTENT),
+                    Found::Marker(15 | 16) => Flow::Go(CONTENT),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

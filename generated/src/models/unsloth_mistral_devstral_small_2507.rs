@@ -123,7 +123,7 @@ const TO_CONTENT: Transition = Transition::new(
     CONTENT,
 );
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[ARGS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[ARGS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; searched for by `<` and `[` (memchr2).
 static CONTENT_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -131,6 +131,7 @@ static CONTENT_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[ARGS]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -162,7 +163,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("["), Marker::new("[TOOL_CALLS]").peek(), Marker::new("{").peek()]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -170,6 +171,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -190,7 +192,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -198,6 +200,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -213,7 +216,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("```json"), Marker::new("```")]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; searched for by `<` and `[` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -221,6 +224,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
@@ -231,7 +235,7 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `````, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -239,6 +243,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new("```").followed_by(const { &[text("[TOOL_CALLS]")] }),
         Marker::new("[TOOL_CALLS]"),
@@ -251,7 +256,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -259,6 +264,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
@@ -317,6 +323,7 @@ pub static PROGRAM: Program = Program {
                     &CONTENT_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
                             TO_AFTER_TURN_END,
@@ -402,6 +409,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -449,6 +457,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
                             TO_AFTER_PER_CALL_START,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -477,6 +486,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -493,6 +503,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -527,6 +538,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_CALL_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
@@ -622,16 +634,16 @@ impl Machine for Parser {
         match state {
             CONTENT => {
                 match io.text(Channel::Content, &CONTENT_MARKERS) {
-                    Found::Marker(0..=4) => Flow::Go(AFTER_TURN_END),
-                    Found::Marker(5) => {
+                    Found::Marker(0..=5) => Flow::Go(AFTER_TURN_END),
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
@@ -691,17 +703,17 @@ impl Machine for Parser {
             }
             CALL => {
                 match io.call_object(&CALL_SHAPE, &CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -734,15 +746,15 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_3 => {
                 match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -763,17 +775,17 @@ impl Machine for Parser {
             }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(6..=11) => {
+                    Found::Marker(7..=12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -786,25 +798,25 @@ impl Machine for Parser {
             }
             AFTER_ARGUMENTS_2 => {
                 match io.expect(&AFTER_ARGUMENTS_2_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(9..=14) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -820,30 +832,30 @@ impl Machine for Parser {
             }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
-                    Found::Marker(0..=4) => {
+                    Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
+                    Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(9..=14) => {
+                    Found::Marker(10..=15) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -41,6 +41,9 @@ pub fn enter<'e, 'o>(program: &'e Program, options: &'o Options) -> (Option<&'e 
     if is_unknown {
         let ends = |entry: &&Entry| !entry.text.trim().is_empty() && prompt.ends_with(entry.text.trim_start());
         let ending = entries.iter().filter(ends).max_by_key(|entry| entry.text.len()).map(|entry| (Some(entry), ""));
+        // Only the end of a generation prompt is given.
+        let is_end = |entry: &&Entry| !prompt.trim().is_empty() && entry.text.trim_end().ends_with(prompt.trim_end());
+        let ending = ending.or_else(|| entries.iter().find(is_end).map(|entry| (Some(entry), "")));
         let entered = ending.or_else(|| enter_unknown(program, prompt));
         // Messages that end before the turn has begun say nothing about it.
         let rest = || if has_user() || ends_turn(turn) { "" } else { after_foreign_tokens(program, turn) };

@@ -13,7 +13,7 @@ use super::value_readers::{Reading, ValueReaders};
 use crate::limits::PIECE;
 use crate::message::DiagnosticKind;
 use crate::program::Markers;
-use crate::readers::json::{Progress, escape_byte_into};
+use crate::readers::json::Progress;
 use crate::readers::quote_tokens::OpenString;
 use crate::readers::{python, quote_tokens};
 
@@ -82,8 +82,7 @@ impl Io<'_> {
                 break Found::Wait;
             }
             if scanner.needs_escape(self.input.bytes[taken]) {
-                escape_byte_into(self.input.bytes[taken], &mut emitter.arguments);
-                cursor.pos = taken + 1;
+                cursor.pos = taken + scanner.repair(self.input.bytes[taken], &mut emitter.arguments);
                 calls.wrote(Written::Whole, emitter, self.sink);
                 calls.note_malformed(true, emitter, self.sink);
                 from = from.max(cursor.pos);

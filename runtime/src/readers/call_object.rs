@@ -22,7 +22,7 @@ use crate::inline_string::InlineString;
 use crate::limits::{MAX_NAME, PIECE};
 use crate::program::CallShape;
 use crate::program::call_shape::Role;
-use crate::readers::json::{Progress, Scanner, Unescaper, escape, is_plain, is_space, is_token};
+use crate::readers::json::{Progress, Scanner, Unescaper, is_plain, is_space, is_token};
 use crate::readers::python::Translator;
 use crate::utf8::whole_characters;
 
@@ -521,14 +521,16 @@ impl CallObject {
         }
     }
 
-    /// A control character in a JSON string is written as its escape.
+    /// What comes next in a JSON string is written as JSON has it.
     fn escape(&mut self, byte: u8) -> Step {
         self.malformed = true;
-        let json = escape(byte).unwrap_or_default().as_bytes();
+        self.unescaped.clear();
+        let taken = self.reader.scanner().repair(byte, &mut self.unescaped);
+        let json = &self.unescaped;
         if self.role == Role::Arguments && self.arguments.feed(json, self.named, false, true) == Piece::Written {
-            return Step::Report(CallProgress::Written, 1);
+            return Step::Report(CallProgress::Written, taken);
         }
-        Step::Taken(1)
+        Step::Taken(taken)
     }
 
     fn end_value(&mut self) {

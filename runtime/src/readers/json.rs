@@ -37,8 +37,8 @@ pub(crate) enum Progress {
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
-    /// At this offset, outside of strings, one of the stops may begin. Or, in a string, there is a control character that should
-    /// have been escaped.
+    /// At this offset, outside of strings, one of the stops may begin. Or, in a string, there is a byte that
+    /// [needs another text](Scanner::repair).
     Stop(usize),
 }
 
@@ -86,8 +86,8 @@ pub(crate) struct Scanner {
     in_key: bool,
     /// The escape before was the first half of a surrogate pair.
     high: bool,
-    /// Control characters in strings are left to the caller.
-    stops_at_controls: bool,
+    /// Bytes in strings that need an escape are left to the caller.
+    stops_at_faults: bool,
 }
 
 /// What the grammar of JSON expects next.
@@ -130,6 +130,11 @@ pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')
 }
 
+/// Whether this byte makes an escape with a backslash before it.
+fn is_escape(byte: u8) -> bool {
+    byte == b'u' || escaped(byte).is_some()
+}
+
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
@@ -156,15 +161,15 @@ impl Scanner {
     /// be part of it; other values end with their closing byte. If no value begins at all, it is `Done` before the
     /// first wrong byte, [`malformed`](Self::malformed) and without a [kind](Self::kind).
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Progress {
-        self.stops_at_controls = false;
+        self.stops_at_faults = false;
         self.read(bytes, 0, &Begins::NOTHING)
     }
 
     /// The same, but gives `Stop(n)` before a byte at or after `from` with which one of `stops` may begin, unless the
-    /// byte is in a string. It also gives it before a control character in a string, which JSON must escape: the caller takes that
-    /// byte, and the value is not malformed.
+    /// byte is in a string. It also gives it before a byte in a string that [needs an escape](Self::needs_escape): the caller
+    /// [repairs](Self::repair) that, and the value is not malformed.
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
-        self.stops_at_controls = true;
+        self.stops_at_faults = true;
         self.read(bytes, from, stops)
     }
 
@@ -186,6 +191,9 @@ impl Scanner {
                 continue;
             }
             if taken >= from && stops.at(bytes, taken) && !self.in_string() {
+                return Progress::Stop(taken);
+            }
+            if self.stops_at_faults && self.at == At::Escape && self.needs_escape(byte) {
                 return Progress::Stop(taken);
             }
             match self.step(byte) {
@@ -240,10 +248,26 @@ impl Scanner {
         self.at == At::Text && !self.high
     }
 
-    /// Whether this byte comes next in a string, and is a control character, which JSON must escape.
+    /// Whether this byte comes next in a string, and is a control character, which JSON must escape, or makes an escape that JSON
+    /// does not have.
     #[inline]
     pub(crate) fn needs_escape(&self, byte: u8) -> bool {
-        byte < b' ' && self.in_plain_string() && !self.malformed
+        let breaks = byte < b' ' && self.in_plain_string() || self.at == At::Escape && !self.high && !is_escape(byte);
+        breaks && !self.malformed
+    }
+
+    /// Writes what JSON has for such a byte. Returns how many bytes that takes: after a backslash that is one of the text, the byte
+    /// is still to come.
+    pub(crate) fn repair(&mut self, byte: u8, out: &mut Vec<u8>) -> usize {
+        let (text, taken): (&[u8], usize) = match (self.at, byte) {
+            // The backslash is passed on already. Models escape this quote as other languages do.
+            (At::Escape, b'\'') => (b"u0027", 1),
+            (At::Escape, _) => (b"\\", 0),
+            _ => (escape(byte).unwrap_or_default().as_bytes(), 1),
+        };
+        self.at = At::Text;
+        out.extend_from_slice(text);
+        taken
     }
 
     /// The kind of the value, once its first byte was seen.
@@ -281,7 +305,7 @@ impl Scanner {
                     self.at = At::Escape;
                     return taken + 1;
                 }
-                Some(_) if self.stops_at_controls && !self.malformed => return taken,
+                Some(_) if self.stops_at_faults && !self.malformed => return taken,
                 Some(_) => {
                     self.offend();
                     taken += 1;
@@ -419,7 +443,7 @@ impl Scanner {
         }
         match byte {
             b'u' => return self.go(At::Hex(HexDigits::of(4))),
-            _ if escaped(byte).is_some() => {}
+            _ if is_escape(byte) => {}
             _ => self.offend(),
         }
         self.go(At::Text)
