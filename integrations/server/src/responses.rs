@@ -1,5 +1,6 @@
 //! OpenAI's Responses API: reads requests, and writes responses, whole and as events.
 
+mod built_in;
 mod custom;
 mod input;
 mod request;

@@ -282,7 +282,7 @@ fn thinking_is_switched() -> Result<(), Failure> {
     let shown =
         |prepared: Prepared| (prepared.context.get("enable_thinking").cloned(), format!("{:?}", prepared.options));
     let says = |on: Option<bool>| {
-        let options = Options::new().unparsed(unjinja_runtime::Unparsed::Separate).parallel_tool_calls(true);
+        let options = Options::new().callable::<String>([]);
         (on.map(Value::from), format!("{:?}", on.map_or(options.clone(), |on| options.thinking(on))))
     };
     for (fields, on) in [

@@ -123,7 +123,7 @@ async fn other_endpoints_answer_in_the_form_of_their_api() -> Result<(), Failure
     assert_eq!((status, body.contains("qwen3, hermes")), (404, true), "{body}");
     let (status, body) = proxy.json(CHAT, &chat(json!({"model": "other"}))).await?;
     assert_eq!((status, &body["error"]["code"]), (404, &json!("model_not_found")), "{body}");
-    let (status, body) = proxy.get("/v1/responses/resp_1").await?;
+    let (status, body) = proxy.get("/v1/responses/resp_1/input_items").await?;
     assert_eq!((status, body.contains("/v1/responses, ")), (404, true), "{body}");
     let (status, body) = proxy.json("/v1/messages/count_tokens", &json!({})).await?;
     assert_eq!((status, &body["error"]["type"]), (404, &json!("not_found_error")), "{body}");
