@@ -1,7 +1,7 @@
 //! Makes of a request what rendering, parsing and sampling need.
 
 use serde_json::{Value, json};
-use unjinja_grammar::GrammarOptions;
+use unjinja_grammar::{GrammarOptions, Integers};
 use unjinja_runtime::{Options, Tool, Tools, Unparsed};
 use unjinja_spec::FormatSpec;
 
@@ -176,6 +176,8 @@ impl Request {
         let mut options =
             Options::new().tools(&tools).parallel_tool_calls(parallel).unparsed(unparsed).json_response(json);
         let mut grammar = GrammarOptions::new().tool_choice(self.grammar_choice()).parallel_tool_calls(parallel);
+        // Many clients read `4.0` as no integer: strict models of pydantic, and those that are written in Go or Rust.
+        grammar = grammar.integers(Integers::Plain);
         if callable.is_empty() || !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::Required) {
             options = options.callable(callable.iter().map(|tool| tool.name.as_str()));
         }

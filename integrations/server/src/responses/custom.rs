@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use unjinja_runtime::Tools;
 
-use super::built_in::added_tools;
+use super::changes::added_tools;
 use crate::error::ApiError;
 use crate::request::read_tools;
 use crate::request_value::RequestValue;

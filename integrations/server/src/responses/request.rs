@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 
-use super::built_in::updated;
+use super::changes::updated;
 use super::custom::{CalledTools, offered};
 use super::input::conversation;
 use crate::error::ApiError;
