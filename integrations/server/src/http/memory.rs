@@ -250,6 +250,12 @@ mod tests {
         assert!(memory.get("a").is_none() && memory.get("b").is_some());
         let error = memory.resolve(&mut json!({"input": "?", "previous_response_id": "b"})).unwrap_err();
         assert_eq!(error.code(), Some("previous_response_not_found"));
+        // What a response repeats of its request takes room, too.
+        let (_, keep) = resolved(&memory, json!({"input": "Three?"}));
+        let mut long = response("c", "3");
+        long["instructions"] = json!("x".repeat(10_000));
+        memory.keep(keep.unwrap(), &long);
+        assert!(memory.get("c").is_none() && memory.kept().bytes == 0);
     }
 
     #[test]

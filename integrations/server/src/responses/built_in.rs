@@ -110,3 +110,22 @@ pub(super) fn answered(place: &RequestValue<'_>, items: &[RequestValue<'_>]) -> 
     let named = calls.find(|item| text(item, "id").is_some_and(|id| id == given));
     Ok(named.and_then(|item| text(item, "call_id")).unwrap_or_else(|| given.to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_of_a_local_shell_names_its_call_or_the_item_of_it() -> Result<(), ApiError> {
+        let value = json!([
+            {"type": "local_shell_call", "id": "ls_1", "call_id": "call_1"},
+            {"id": "ls_1"}, {"id": "ls_2"}, {"id": "ls_1", "call_id": "call_2"},
+        ]);
+        let items = RequestValue::root(&value).list()?;
+        let ids: Vec<String> = items[1..].iter().map(|item| answered(item, &items)).collect::<Result<_, _>>()?;
+        assert_eq!(ids, ["call_1", "ls_2", "call_2"]);
+        Ok(())
+    }
+}

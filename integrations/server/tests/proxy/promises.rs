@@ -8,7 +8,7 @@ use unjinja_server::http::{GrammarUse, Unkept, UpstreamApi};
 
 use super::prompts::served;
 use super::replay::Replay;
-use super::setup::{CALL, Failure, Running, chat, events, loaded};
+use super::setup::{CALL, Failure, Running, chat, events};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -196,21 +196,6 @@ async fn a_client_without_tools_gets_text_and_no_call() -> Result<(), Failure> {
     for (path, body) in without_tools(json!({})) {
         let (_, answer) = proxy.json(path, &body).await?;
         assert_eq!(parts(&answer).1, cut, "{path}: {answer}");
-    }
-    Ok(())
-}
-
-/// JSON that looks like a call of a format whose calls are bare JSON.
-#[tokio::test(flavor = "multi_thread")]
-async fn json_that_looks_like_a_call_is_an_answer_where_no_tools_are_offered() -> Result<(), Failure> {
-    let output = "{\"name\": \"Ada\", \"parameters\": {\"age\": 36}}";
-    let outputs = [("bare_json".to_owned(), vec![output.to_owned()])].into();
-    let replay = Replay { outputs, ..Replay::default() };
-    let proxy = Running::start(replay, vec![loaded("bare_json")?], UpstreamApi::OpenAi, |_| {}).await?;
-    for (path, mut body) in without_tools(json!({})) {
-        body["model"] = json!("bare_json");
-        let (status, answer) = proxy.json(path, &body).await?;
-        assert_eq!((status, parts(&answer).1.as_str()), (200, output), "{path}: {answer}");
     }
     Ok(())
 }

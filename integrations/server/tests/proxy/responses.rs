@@ -146,13 +146,16 @@ async fn calls_of_tools_of_the_api_are_calls_of_functions() -> Result<(), Failur
     let proxy = Running::simple(CALL, |_| {}).await?;
     for (items, texts) in built_in() {
         let user = json!({"role": "user", "content": "Go."});
-        let input: Vec<Value> = [vec![user], items.as_array().cloned().unwrap_or_default()].concat();
+        let said = json!({"role": "assistant", "content": "Let me look."});
+        let input: Vec<Value> = [vec![user, said], items.as_array().cloned().unwrap_or_default()].concat();
         let (status, body) = proxy.json(RESPONSES, &request(json!({"input": input}))).await?;
         assert_eq!(status, 200, "{items}: {body}");
         let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
         for text in texts {
             assert!(prompt.contains(text), "{text:?} is missing: {prompt}");
         }
+        // What the model said and the call are one turn.
+        assert!(prompt.contains("Let me look.\n<tool_call>"), "{prompt}");
         let turns = prompt.matches("<|im_start|>assistant\n").count();
         assert_eq!((turns, prompt.matches("<tool_response>").count()), (2, 1), "{prompt}");
     }
