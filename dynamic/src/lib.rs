@@ -39,7 +39,8 @@ pub use request::{Request, RequestOptions};
 pub use unjinja_generated::LookupError;
 #[cfg(feature = "grammar")]
 pub use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
+    Grammar, GrammarError, GrammarExt, GrammarOptions, Integers, SpecialToken, Target, ToolChoice, Verdict,
+    VerdictKind, Verdicts,
 };
 pub use unjinja_render::{Clock, Limits as RenderLimits, SpecialTokens, Template};
 pub use unjinja_runtime::{

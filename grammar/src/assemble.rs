@@ -154,6 +154,7 @@ fn grammar_of(
         offered,
         required,
         parallel: options.parallel_tool_calls,
+        integers: options.integers,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
         makers,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::expr::{Expr, ExprKind, Exprs, IntoExpr, Repeat};
 use super::free_text::{FreeText, TextPart};
 use super::special_tokens::Tokens;
-use super::syntax::Syntax;
+use super::syntax::{Integers, Syntax};
 use crate::small::{List, Map, Set};
 
 /// The highest count that is written. llama.cpp refuses higher ones.
@@ -69,6 +69,8 @@ pub struct Builder {
     kept: Map<String, RuleId>,
     /// The syntax in which values are written.
     syntax: Syntax,
+    /// How integers may be written.
+    integers: Integers,
     /// How many rules count the characters of a text.
     counting_rules: usize,
     /// The free texts of the rules.
@@ -132,6 +134,16 @@ impl Builder {
     /// The syntax in which values are written.
     pub fn syntax(&self) -> &Syntax {
         &self.syntax
+    }
+
+    /// Sets how integers may be written. They must not have been written yet.
+    pub(super) fn set_integers(&mut self, integers: Integers) {
+        self.integers = integers;
+    }
+
+    /// How integers may be written.
+    pub(super) fn integers(&self) -> Integers {
+        self.integers
     }
 
     /// The number of rules that were spent on counting the characters of texts.

@@ -44,7 +44,7 @@ pub use expr::{Class, Expr, ExprKind, IntoExpr, Repeat};
 pub use options::{GrammarOptions, ToolChoice};
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
 pub use special_tokens::SpecialToken;
-pub use syntax::Syntax;
+pub use syntax::{Integers, Syntax};
 pub use target::{Target, UnknownTarget};
 pub use unjinja_runtime::Trigger;
 pub use values::Wider;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use unjinja_runtime::Options;
 
+use super::syntax::Integers;
 use super::{SpecialToken, Target, engine};
 use crate::small::List as _;
 
@@ -31,6 +32,7 @@ pub enum ToolChoice {
 pub struct GrammarOptions {
     pub(crate) tool_choice: ToolChoice,
     pub(crate) parallel_tool_calls: bool,
+    pub(crate) integers: Integers,
     pub(crate) response_schema: Option<Value>,
     /// Determines where the model's output begins.
     pub(crate) turn: Options,
@@ -46,6 +48,7 @@ impl Default for GrammarOptions {
         Self {
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: true,
+            integers: Integers::WithZeros,
             response_schema: None,
             turn: Options::new(),
             thinking: None,
@@ -70,6 +73,12 @@ impl GrammarOptions {
     /// Whether more than one call may be made. The default is true.
     pub fn parallel_tool_calls(mut self, on: bool) -> Self {
         self.parallel_tool_calls = on;
+        self
+    }
+
+    /// How integers may be written. By default, as JSON Schema allows it.
+    pub fn integers(mut self, integers: Integers) -> Self {
+        self.integers = integers;
         self
     }
 

@@ -33,3 +33,13 @@ impl Syntax {
         }
     }
 }
+
+/// How integers may be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Integers {
+    /// As JSON Schema says: a fraction of zeros makes no difference, so `4.0` is an integer.
+    #[default]
+    WithZeros,
+    /// Without a fraction and without `-0`: `4`. Most programs read only that as an integer.
+    Plain,
+}

@@ -29,6 +29,7 @@ use super::counted::Counted;
 use super::free_text::FreeText;
 use super::graph::{Alternative, Graph, NodeId, Piece};
 use super::schema::Count;
+use super::syntax::Integers;
 use super::tool_rules::{ToolRules, Written};
 use super::values::Values;
 use super::{Builder, Expr};
@@ -50,6 +51,8 @@ pub(super) struct Limits<'a> {
     pub(super) required: bool,
     /// More than one call may be made.
     pub(super) parallel: bool,
+    /// How integers may be written.
+    pub(super) integers: Integers,
     /// Reasoning may be written.
     pub(super) reasoning: bool,
     /// The JSON schema of the answer.
@@ -160,7 +163,8 @@ pub(super) struct TurnRules<'a> {
 
 impl<'a> TurnRules<'a> {
     pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
-        let (builder, values) = (Builder::new(), Values::new(limits.makers.special(program.key_order)));
+        let (mut builder, values) = (Builder::new(), Values::new(limits.makers.special(program.key_order)));
+        builder.set_integers(limits.integers);
         Self {
             program,
             limits,

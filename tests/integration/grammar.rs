@@ -6,7 +6,7 @@ use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use unjinja::abi_3::{Action, Needs, Origin};
-use unjinja::{GrammarOptions, Target, ToolChoice};
+use unjinja::{GrammarOptions, Integers, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_grammar::GrammarExt;
 use unjinja_render::Template;
@@ -226,13 +226,23 @@ fn what_is_drawn_of_rich_schemas_fits_them() -> Result<(), Failure> {
     let tools = Tools::from_json(RICH)?;
     let options = Options::new().tools(&tools);
     let request = GrammarOptions::new().tool_choice(ToolChoice::Required);
-    let mut problems = Vec::new();
-    for model in all_models()?.iter().filter(|model| has_calls(model)) {
+    let (mut problems, mut with_zeros) = (Vec::new(), 0);
+    for (model, integers) in all_models()?
+        .iter()
+        .filter(|model| has_calls(model))
+        .flat_map(|model| INTEGERS.map(|integers| (model, integers)))
+    {
         let name = &model.spec.template.name;
+        let request = request.clone().integers(integers);
         let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &request)?;
         let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
         for sentence in sentences(&rules, 11, SENTENCES) {
             let message = parse(model.parser.clone(), &sentence, &options);
+            let fractions: usize = message.tool_calls.iter().map(|call| fractions(&call.arguments)).sum();
+            match integers {
+                Integers::WithZeros => with_zeros += fractions,
+                Integers::Plain => assert_eq!(fractions, 0, "{name}: {sentence:?}"),
+            }
             if let Some(problem) = wrong_calls(&message, Some(&tools)).filter(|problem| !is_reported(&grammar, problem))
             {
                 problems.push(format!("{name}: {problem}\n    {sentence:?}"));
@@ -241,7 +251,24 @@ fn what_is_drawn_of_rich_schemas_fits_them() -> Result<(), Failure> {
         }
     }
     assert!(problems.is_empty(), "{} models:\n{}", problems.len(), problems.join("\n"));
+    assert!(with_zeros > 0, "no integer was written as `4.0`");
     Ok(())
+}
+
+/// How integers may be written.
+const INTEGERS: [Integers; 2] = [Integers::WithZeros, Integers::Plain];
+
+/// How many numbers in arguments have a fraction. The rich schemas have integers only.
+fn fractions(arguments: &str) -> usize {
+    fn count(value: &Value) -> usize {
+        match value {
+            Value::Number(number) => usize::from(number.is_f64()),
+            Value::Array(items) => items.iter().map(count).sum(),
+            Value::Object(members) => members.values().map(count).sum(),
+            _ => 0,
+        }
+    }
+    serde_json::from_str(arguments).map_or(0, |value| count(&value))
 }
 
 #[test]

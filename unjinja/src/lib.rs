@@ -118,7 +118,8 @@ pub use unjinja_runtime::{TypedCallError, TypedCallProblem};
 
 #[cfg(feature = "grammar")]
 pub use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, ToolChoice, Verdict, VerdictKind, Verdicts,
+    Grammar, GrammarError, GrammarExt, GrammarOptions, Integers, SpecialToken, Target, ToolChoice, Verdict,
+    VerdictKind, Verdicts,
 };
 
 #[cfg(feature = "macros")]

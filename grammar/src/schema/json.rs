@@ -5,7 +5,7 @@ use crate::small::json_text;
 use serde_json::Value;
 
 use super::super::free_text::up_to;
-use super::super::syntax::Syntax;
+use super::super::syntax::{Integers, Syntax};
 use super::super::text_rules::other_than;
 use super::super::{Builder, Class, Expr, RuleId};
 use crate::small;
@@ -217,9 +217,12 @@ pub(super) fn whole(builder: &mut Builder) -> RuleId {
     once(builder, "whole", |builder| builder.read("'0' | [1-9] [0-9]*", &[]))
 }
 
-/// An optional fraction of zeros: in JSON Schema 1.0 is an integer.
-pub(super) fn zeros(builder: &mut Builder) -> RuleId {
-    once(builder, "zeros", |builder| builder.read("('.' '0'+)?", &[]))
+/// An optional fraction of zeros: in JSON Schema 1.0 is an integer. Nothing if integers are plain.
+pub(super) fn zeros(builder: &mut Builder) -> Expr {
+    match builder.integers() {
+        Integers::WithZeros => once(builder, "zeros", |builder| builder.read("('.' '0'+)?", &[])).into(),
+        Integers::Plain => builder.text(""),
+    }
 }
 
 /// An exponent that is not far above zero.
@@ -240,10 +243,18 @@ pub(super) fn fraction(builder: &mut Builder) -> RuleId {
     once(builder, "fraction", |builder| builder.read("('.' [0-9]+)?", &[]))
 }
 
+/// Zero as an integer. As plain integers, `-0` is none: some programs read it as a number with a fraction.
+pub(super) fn zero(builder: &Builder) -> Expr {
+    builder.read(if builder.integers() == Integers::Plain { "'0'" } else { "'-'? '0'" }, &[])
+}
+
 /// Any integer.
 pub(super) fn integer(builder: &mut Builder) -> RuleId {
     once(builder, "integer", |builder| {
-        let parts = [whole(builder), zeros(builder)].map(Expr::from);
+        if builder.integers() == Integers::Plain {
+            return builder.read("'0' | '-'? [1-9] [0-9]*", &[]);
+        }
+        let parts = [whole(builder).into(), zeros(builder)];
         builder.read("'-'? $0 $1", &parts)
     })
 }
@@ -338,7 +349,7 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
             let written = number.to_string();
             match written.strip_suffix(".0").unwrap_or(&written) {
                 whole if whole.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
-                    let zeros = zeros(builder).into();
+                    let zeros = zeros(builder);
                     builder.sequence(&[builder.text(whole), zeros])
                 }
                 _ => builder.text(written),

@@ -58,7 +58,7 @@ impl<'s> Schemas<'s, '_> {
                 if values.is_empty() {
                     return impossible(schema, "no multiple is in the range");
                 }
-                let zeros = Expr::from(json::zeros(self.builder));
+                let zeros = json::zeros(self.builder);
                 let values = values.into_iter().map(|value| self.builder.text(value.to_string())).list();
                 let values = self.builder.choice(&values);
                 return Ok(self.rule(hint, self.builder.sequence(&[values, zeros])));
@@ -81,13 +81,13 @@ impl<'s> Schemas<'s, '_> {
         if high.is_none_or(|high| high >= 0) {
             let least = low.map_or(0, |low| low.max(0));
             if least == 0 {
-                alternatives.push(self.builder.read("'-'? '0'", &[]));
+                alternatives.push(json::zero(self.builder));
             }
             if high != Some(0) {
                 alternatives.push(sizes(self.builder, least.max(1), high));
             }
         }
-        let zeros = Expr::from(json::zeros(self.builder));
+        let zeros = json::zeros(self.builder);
         Ok(self.rule(hint, self.builder.sequence(&[self.builder.choice(&alternatives), zeros])))
     }
 
@@ -119,7 +119,7 @@ impl<'s> Schemas<'s, '_> {
             alternatives.push(between(self.builder, least, upper));
             signs.push(("", least, upper));
             if least.is_none_or(|bound| zero(bound) && !bound.exclusive) {
-                let zeros = json::zeros(self.builder).into();
+                let zeros = json::zeros(self.builder);
                 alternatives.push(self.builder.read("'-0' $0", &[zeros]));
             }
         }

@@ -40,6 +40,7 @@ mod router;
 mod serve;
 mod spelled;
 mod state;
+mod stored;
 mod tokens;
 mod tools;
 mod turn;

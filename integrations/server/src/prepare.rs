@@ -1,7 +1,7 @@
 //! Makes of a request what rendering, parsing and sampling need.
 
 use serde_json::{Value, json};
-use unjinja_grammar::GrammarOptions;
+use unjinja_grammar::{GrammarOptions, Integers};
 use unjinja_runtime::{Options, Tool, Tools, Unparsed};
 use unjinja_spec::FormatSpec;
 
@@ -21,7 +21,8 @@ pub struct Prepared {
     pub tools: Tools,
     /// The tools that may be called: make the grammar for these.
     pub callable: Tools,
-    /// The options of the parser. Broken markup is kept apart from the answer, and so are calls that the request does not allow.
+    /// The options of the parser. Broken markup is kept apart from the answer, and so are calls that the request does not allow. If it
+    /// allows none at all, because it offers no tools or says so, all of this is text of the answer.
     pub options: Options,
     /// The options of a grammar.
     pub grammar: GrammarOptions,
@@ -170,10 +171,14 @@ impl Request {
         let tools = if self.tool_choice == ToolChoice::None { Tools::empty() } else { self.tools.clone() };
         let parallel = self.parallel_tool_calls.unwrap_or(true);
         let json = self.response_format != ResponseFormat::Text;
+        // Where no call can come, what looks like one may be the whole answer.
+        let unparsed = if callable.is_empty() { Unparsed::Content } else { Unparsed::Separate };
         let mut options =
-            Options::new().tools(&tools).parallel_tool_calls(parallel).unparsed(Unparsed::Separate).json_response(json);
+            Options::new().tools(&tools).parallel_tool_calls(parallel).unparsed(unparsed).json_response(json);
         let mut grammar = GrammarOptions::new().tool_choice(self.grammar_choice()).parallel_tool_calls(parallel);
-        if !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::Required) {
+        // Many clients read `4.0` as no integer: strict models of pydantic, and those that are written in Go or Rust.
+        grammar = grammar.integers(Integers::Plain);
+        if callable.is_empty() || !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::Required) {
             options = options.callable(callable.iter().map(|tool| tool.name.as_str()));
         }
         if let Some(on) = thinking {

@@ -1,5 +1,7 @@
 //! OpenAI's Responses API: reads requests, and writes responses, whole and as events.
 
+mod built_in;
+mod changes;
 mod custom;
 mod input;
 mod request;

@@ -107,9 +107,12 @@ fn a_message_with_another_channel_or_sender_is_no_text() -> Result<(), Failure> 
     })?;
     // Nobody can receive these, however long they are.
     let long = "print(1)\n".repeat(80);
-    for header in
-        [" to=other<|channel|>side code<|text|>", "<|channel|>side to=other<|text|>", "<|begin|>find to=me<|text|>"]
-    {
+    for header in [
+        " to=other<|channel|>side code<|text|>",
+        "<|channel|>side to=other<|text|>",
+        "<|channel|>aside to=user<|text|>",
+        "<|begin|>find to=me<|text|>",
+    ] {
         let message = format!("{header}{long}<|call|>");
         reads(&parsers, &message, |case| case.content(&message).diagnostic(DiagnosticKind::UnknownTool))?;
     }

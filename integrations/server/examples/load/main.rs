@@ -30,8 +30,11 @@ use counts::{Counts, FORMAT, Failure, SHORT};
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What large requests may take together, in bytes, and what the proxy may take in all.
-const MEMORY: usize = 1 << 30;
+const MEMORY: usize = 512 << 20;
 const WHOLE: u64 = 768 << 10;
+
+/// How many requests may run at once: 200 streams, and the crowd of 117, whose slow bodies all end in the same moment.
+const CONCURRENT: usize = 320;
 
 /// The part of the time after which memory must not grow.
 const MIDDLE: f64 = 0.5;
@@ -86,7 +89,7 @@ async fn proxy(upstream: &str) -> Result<(), Failure> {
     let model = Loader::new().tokens(tokens).from_file(root().join(format!("templates/{FORMAT}.jinja")))?;
     let mut config = Config::new(UpstreamConfig::new(upstream, UpstreamApi::OpenAi)?);
     config.limits.memory = MEMORY;
-    config.limits.concurrent = 512;
+    config.limits.concurrent = CONCURRENT;
     let proxy = Proxy::new(config, Models::new(vec![ServedModel::new(FORMAT, model)?])?)?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     say(&format!("http://{}", listener.local_addr()?))?;

@@ -1,10 +1,10 @@
-//! Keeps responses for the requests that follow them: `previous_response_id`, and items that are named by their ids. What is kept takes
-//! no more than a set number of bytes; the oldest responses go first.
+//! Keeps responses for the requests that follow them: `previous_response_id`, items that are named by their ids, and responses that are
+//! read again or deleted. What is kept takes no more than a set number of bytes; the oldest responses go first.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 
@@ -31,8 +31,12 @@ struct Kept {
 #[derive(Debug)]
 struct Response {
     previous: Option<String>,
+    /// The response without its items.
+    head: Box<str>,
     /// The items of the request, and those of the model.
     items: Vec<Item>,
+    /// How many of them are the request's.
+    asked: usize,
     /// The ids of those of the model.
     ids: Vec<String>,
     bytes: usize,
@@ -75,7 +79,6 @@ impl Memory {
             _ => return Ok(None),
         };
         let before = previous.as_deref().map_or(Ok(Vec::new()), |id| self.before(id))?;
-        let read = |item: &Item| serde_json::from_str(item).unwrap_or_default();
         let is_changed = previous.is_some()
             || fields["input"].as_array().is_some_and(|items| items.iter().any(|item| referred(item).is_some()));
         if is_changed {
@@ -101,12 +104,33 @@ impl Memory {
         Ok(turns.into_iter().rev().flatten().collect())
     }
 
+    /// A response that is kept, as the client got it.
+    pub(crate) fn get(&self, id: &str) -> Option<Value> {
+        let (head, items) = {
+            let kept = self.kept();
+            let response = kept.responses.get(id)?;
+            let head: Map<String, Value> = serde_json::from_str(&response.head).ok()?;
+            (head, response.items.get(response.asked..)?.to_vec())
+        };
+        let output = items.iter().map(read).collect();
+        Some(Value::Object(head.into_iter().chain([("output".to_owned(), output)]).collect()))
+    }
+
+    /// Forgets a response. Returns whether it was kept. What continues it can no longer be continued.
+    pub(crate) fn delete(&self, id: &str) -> bool {
+        let mut kept = self.kept();
+        kept.order.retain(|known| known != id);
+        kept.forget(id)
+    }
+
     /// Keeps a response.
     pub(crate) fn keep(&self, request: Resolved, response: &Value) {
         let Some(id) = response["id"].as_str() else { return };
         let Resolved { previous, own: mut items } = request;
-        let mut kept = self.kept();
-        let mut ids = Vec::new();
+        let others = response.as_object().into_iter().flatten().filter(|(key, _)| *key != "output");
+        let head: Map<String, Value> = others.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let head = Value::Object(head).to_string().into_boxed_str();
+        let (mut kept, asked, mut ids) = (self.kept(), items.len(), Vec::new());
         for item in response["output"].as_array().into_iter().flatten() {
             let text: Item = item.to_string().into();
             if let Some(id) = item["id"].as_str() {
@@ -115,10 +139,10 @@ impl Memory {
             }
             items.push(text);
         }
-        let bytes = id.len() + items.iter().map(|item| item.len() + size_of::<Item>()).sum::<usize>();
+        let bytes = id.len() + head.len() + items.iter().map(|item| item.len() + size_of::<Item>()).sum::<usize>();
         kept.bytes += bytes;
         kept.order.push_back(id.to_owned());
-        kept.responses.insert(id.to_owned(), Response { previous, items, ids, bytes });
+        kept.responses.insert(id.to_owned(), Response { previous, head, items, asked, ids, bytes });
         while kept.bytes > self.most
             && let Some(oldest) = kept.order.pop_front()
         {
@@ -128,13 +152,19 @@ impl Memory {
 }
 
 impl Kept {
-    fn forget(&mut self, id: &str) {
-        let Some(response) = self.responses.remove(id) else { return };
+    /// Returns whether there was such a response.
+    fn forget(&mut self, id: &str) -> bool {
+        let Some(response) = self.responses.remove(id) else { return false };
         self.bytes -= response.bytes;
         for id in &response.ids {
             self.items.remove(id);
         }
+        true
     }
+}
+
+fn read(item: &Item) -> Value {
+    serde_json::from_str(item).unwrap_or_default()
 }
 
 /// The id of the item that a reference names.
@@ -187,13 +217,13 @@ mod tests {
 
     #[test]
     fn the_oldest_go_first_and_what_is_gone_is_named() {
-        let memory = Memory::new(400);
+        let memory = Memory::new(450);
         for id in ["a", "b", "c", "d", "e", "f"] {
             let (_, keep) = resolved(&memory, json!({"input": "Hello."}));
             memory.keep(keep.unwrap(), &response(id, "Hello."));
         }
         let kept = memory.kept();
-        assert!(kept.bytes <= 400 && kept.responses.len() == kept.order.len() && kept.items.len() == kept.order.len());
+        assert!(kept.bytes <= 450 && kept.responses.len() == kept.order.len() && kept.items.len() == kept.order.len());
         drop(kept);
         assert!(memory.resolve(&mut json!({"input": "?", "previous_response_id": "f"})).is_ok());
         let error = memory.resolve(&mut json!({"input": "?", "previous_response_id": "a"})).unwrap_err();
@@ -203,6 +233,29 @@ mod tests {
         );
         let error = memory.resolve(&mut json!({"input": [{"type": "item_reference", "id": "msg_a"}]})).unwrap_err();
         assert_eq!((error.param(), error.code()), (Some("input[0]"), Some("item_not_found")));
+    }
+
+    #[test]
+    fn a_response_is_read_again_and_deleted() {
+        let memory = Memory::new(10_000);
+        let (_, keep) = resolved(&memory, json!({"input": "One?"}));
+        memory.keep(keep.unwrap(), &response("a", "1"));
+        let (_, keep) = resolved(&memory, json!({"input": "Two?", "previous_response_id": "a"}));
+        memory.keep(keep.unwrap(), &response("b", "2"));
+        assert_eq!((memory.get("b"), memory.get("c")), (Some(response("b", "2")), None));
+        assert!(memory.delete("a") && !memory.delete("a"));
+        let kept = memory.kept();
+        assert_eq!((kept.order.len(), kept.items.len(), kept.bytes), (1, 1, kept.responses["b"].bytes));
+        drop(kept);
+        assert!(memory.get("a").is_none() && memory.get("b").is_some());
+        let error = memory.resolve(&mut json!({"input": "?", "previous_response_id": "b"})).unwrap_err();
+        assert_eq!(error.code(), Some("previous_response_not_found"));
+        // What a response repeats of its request takes room, too.
+        let (_, keep) = resolved(&memory, json!({"input": "Three?"}));
+        let mut long = response("c", "3");
+        long["instructions"] = json!("x".repeat(10_000));
+        memory.keep(keep.unwrap(), &long);
+        assert!(memory.get("c").is_none() && memory.kept().bytes == 0);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) async fn check(Shared(state): Shared<Arc<State>>, request: Request, n
     set(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     set(header::VARY, HeaderValue::from_static("origin"));
     if asks {
-        set(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
+        set(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
         set(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(KEPT));
         if let Some(wanted) = wanted {
             set(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);

@@ -25,6 +25,7 @@ use super::pass_on::{ENDPOINTS, pass_on};
 use super::refusal::{error_response, json_response};
 use super::reply::{Api, MESSAGES, RESPONSES};
 use super::state::State;
+use super::stored::{self, RESPONSE};
 use super::upstream::{Checked, Standing};
 use crate::error::ApiError;
 
@@ -62,6 +63,7 @@ pub(crate) fn router(state: Arc<State>) -> Router {
         .route(CHAT, post(|state, request| generate(state, Use::Answer(Api::OpenAi), CHAT, request)))
         .route(MESSAGES, post(|state, request| generate(state, Use::Answer(Api::Anthropic), MESSAGES, request)))
         .route(RESPONSES, post(|state, request| generate(state, Use::Answer(Api::Responses), RESPONSES, request)))
+        .route(RESPONSE, get(stored::read).delete(stored::delete))
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
         .route("/metrics", get(metrics))
@@ -119,7 +121,7 @@ fn refused(
 
 async fn unknown(request: Request) -> Response<Body> {
     let message = format!(
-        "{CHAT}, {RESPONSES}, {MESSAGES}, {COUNT}, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready and /metrics are served here, and nothing else"
+        "{CHAT}, {RESPONSES}, {RESPONSE}, {MESSAGES}, {COUNT}, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready and /metrics are served here, and nothing else"
     );
     error_response(Api::of_path(request.uri().path()), &ApiError::new(404, message))
 }
@@ -127,7 +129,12 @@ async fn unknown(request: Request) -> Response<Body> {
 async fn wrong_method(method: Method, request: Request) -> Response<Body> {
     let path = request.uri().path();
     let is_passed = ENDPOINTS.iter().any(|(known, _)| *known == path);
-    let next = if is_passed || matches!(path, CHAT | RESPONSES | MESSAGES | COUNT) { "POST" } else { "GET" };
+    let next = match path {
+        CHAT | RESPONSES | MESSAGES | COUNT => "POST",
+        _ if is_passed => "POST",
+        path if path.starts_with(RESPONSES) => "GET or DELETE",
+        _ => "GET",
+    };
     let message = format!("{method} is not possible here; use {next}");
     error_response(Api::of_path(path), &ApiError::new(405, message))
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use unjinja_runtime::Tools;
 
+use super::changes::added_tools;
 use crate::error::ApiError;
 use crate::request::read_tools;
 use crate::request_value::RequestValue;
@@ -44,22 +45,49 @@ impl CalledTools {
 pub(super) struct Offered {
     pub tools: Tools,
     pub called: CalledTools,
+    /// The names of those whose arguments have to follow their schemas.
+    pub strict: Vec<String>,
     /// The types of tools that OpenAI runs. The model is not told of them.
     pub ignored: Vec<String>,
 }
 
-/// Reads the tools.
+/// Reads the tools, also those that items of the conversation add.
 pub(super) fn offered(root: &RequestValue<'_>) -> Result<Offered, ApiError> {
-    let (mut list, mut called, mut ignored) = (Vec::new(), CalledTools::default(), Vec::new());
-    let Some(place) = root.get("tools") else { return Ok(Offered::default()) };
-    for tool in place.list()? {
+    let mut reading = Reading::default();
+    for tool in root.get_list("tools")? {
+        reading.tool(&tool)?;
+    }
+    reading.is_added = true;
+    for tool in added_tools(root)? {
+        reading.tool(&tool)?;
+    }
+    Ok(Offered { tools: read_tools(&Value::Array(reading.list))?, ..reading.offered })
+}
+
+/// Tools that are being read.
+#[derive(Default)]
+struct Reading {
+    offered: Offered,
+    /// The functions that the model is told of.
+    list: Vec<Value>,
+    names: Vec<String>,
+    /// Items of the conversation add the tools that follow. They may repeat others.
+    is_added: bool,
+}
+
+impl Reading {
+    fn tool(&mut self, tool: &RequestValue<'_>) -> Result<(), ApiError> {
         tool.object()?;
         match tool.need("type", "the type of the tool")?.text()? {
-            "function" => list.push(tool.value.clone()),
+            "function" => {
+                // Some clients write it as chat completions have it.
+                let function = tool.get("function").unwrap_or_else(|| tool.clone());
+                let name = function.get_text("name")?.unwrap_or_default();
+                self.add(&function, name, None, tool.value.clone())
+            }
             "custom" => {
                 let name = tool.need("name", "the tool's name")?.text()?;
-                called.0.insert(name.to_owned(), ToolKind::Custom);
-                list.push(custom(&tool, name)?);
+                self.add(tool, name, Some(ToolKind::Custom), custom(tool, name)?)
             }
             "namespace" => {
                 let namespace = tool.need("name", "the name of the namespace")?.text()?;
@@ -69,14 +97,38 @@ pub(super) fn offered(root: &RequestValue<'_>) -> Result<Offered, ApiError> {
                     let kind = ToolKind::InNamespace { namespace: namespace.to_owned(), name: name.to_owned() };
                     let mut function = inner.object()?.clone();
                     function.insert("name".to_owned(), shown.as_str().into());
-                    called.0.insert(shown, kind);
-                    list.push(Value::Object(function));
+                    self.add(&inner, &shown, Some(kind), Value::Object(function))?;
                 }
+                Ok(())
             }
-            other => ignored.push(other.to_owned()),
+            other => {
+                if !self.offered.ignored.iter().any(|known| known == other) {
+                    self.offered.ignored.push(other.to_owned());
+                }
+                Ok(())
+            }
         }
     }
-    Ok(Offered { tools: read_tools(&Value::Array(list))?, called, ignored })
+
+    /// Adds a function, which the model knows by this name.
+    fn add(
+        &mut self,
+        place: &RequestValue<'_>,
+        name: &str,
+        kind: Option<ToolKind>,
+        function: Value,
+    ) -> Result<(), ApiError> {
+        if self.is_added && self.names.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        if place.get_bool("strict")? == Some(true) {
+            self.offered.strict.push(name.to_owned());
+        }
+        self.offered.called.0.extend(kind.map(|kind| (name.to_owned(), kind)));
+        self.names.push(name.to_owned());
+        self.list.push(function);
+        Ok(())
+    }
 }
 
 /// The name by which the model knows a function of a namespace.

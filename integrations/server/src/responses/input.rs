@@ -3,6 +3,7 @@
 use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
+use super::built_in::{self, CALLS, RESULTS};
 use super::custom::{arguments_of, in_namespace};
 use crate::error::ApiError;
 use crate::media::{Replaced, stand_in};
@@ -15,8 +16,24 @@ pub(super) const OPEN_REASONING: &str = "unjinja:reasoning:";
 
 /// Items that say what tools did which OpenAI runs. What came of it is in the messages that follow, so a conversation that began there can go
 /// on here.
-const OF_OPENAI: [&str; 5] =
-    ["code_interpreter_call", "file_search_call", "image_generation_call", "mcp_list_tools", "web_search_call"];
+const OF_OPENAI: [&str; 9] = [
+    "code_interpreter_call",
+    "file_search_call",
+    "image_generation_call",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "mcp_list_tools",
+    "program",
+    "program_output",
+    "web_search_call",
+];
+
+/// The other types of items, for a message.
+const KNOWN: &str =
+    "message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output";
+
+/// What an encrypted summary is called in its place.
+const SUMMARY: &str = "A summary of the conversation before this point, which another server encrypted,";
 
 /// The messages of the conversation. The types of items that are left out are added to `ignored`.
 pub(super) fn conversation(
@@ -41,14 +58,19 @@ pub(super) fn conversation(
         match OF_OPENAI.iter().find(|kind| place.value["type"] == **kind) {
             Some(kind) if ignored.iter().any(|known| known == kind) => {}
             Some(kind) => ignored.push((*kind).to_owned()),
-            None => item(place, &mut all, replaced)?,
+            None => item(place, &items, &mut all, replaced)?,
         }
     }
     Ok(all)
 }
 
 /// Adds an item to the messages. The items of one turn of the model become one message.
-fn item(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut Replaced) -> Result<(), ApiError> {
+fn item(
+    place: &RequestValue<'_>,
+    items: &[RequestValue<'_>],
+    all: &mut Vec<ChatMessage>,
+    replaced: &mut Replaced,
+) -> Result<(), ApiError> {
     place.object()?;
     let kind_place = place.get("type");
     let kind = match &kind_place {
@@ -77,19 +99,41 @@ fn item(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut Rep
         }
         "function_call_output" | "custom_tool_call_output" => {
             let output = place.need("output", "the result of the call")?;
-            let mut message = ChatMessage::new(Role::Tool, text(&output, Role::Tool, replaced)?);
-            message.tool_call_id = Some(place.need("call_id", "the id of the call")?.text()?.to_owned());
-            all.push(message);
+            let text = text(&output, Role::Tool, replaced)?;
+            all.push(result(text, place.need("call_id", "the id of the call")?.text()?.to_owned()));
+        }
+        // OpenAI's own search for tools: what it found is offered to the model.
+        "tool_search_call" | "tool_search_output" if place.get("call_id").is_none() => {}
+        // What they say is read where tools and settings are.
+        "additional_tools" | "configuration_update" => {}
+        kind if CALLS.contains(&kind) => {
+            let id = if place.get("call_id").is_some() { "call_id" } else { "id" };
+            let mut call = built_in::call(place, kind)?;
+            call.id = Some(place.need(id, "the id of the call")?.text()?.to_owned());
+            turn(all).tool_calls.push(call);
+        }
+        kind if RESULTS.contains(&kind) => {
+            let id = built_in::answered(place, items)?;
+            all.push(result(built_in::result(place, kind, replaced)?, id));
+        }
+        "mcp_call" => {
+            let (call, text) = built_in::of_mcp(place)?;
+            let id = call.id.clone().unwrap_or_default();
+            turn(all).tool_calls.push(call);
+            all.push(result(text, id));
+        }
+        "compaction" | "compaction_summary" | "context_compaction" => {
+            all.push(ChatMessage::new(Role::System, stand_in(place, SUMMARY, replaced)));
+        }
+        "compaction_trigger" => {
+            let next = "shorten it yourself, and send it as `input`";
+            return Err(place.unsupported("a conversation that the server shortens is", next));
         }
         "item_reference" => {
             let next = "send the item itself";
             return Err(place.unsupported("a reference to an item that is not kept here is", next));
         }
-        _ => {
-            let known =
-                "message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output";
-            return Err(kind_place.map_or_else(|| place.expected("an item"), |kind| kind.unknown(known)));
-        }
+        _ => return Err(kind_place.map_or_else(|| place.expected("an item"), |kind| kind.unknown(KNOWN))),
     }
     Ok(())
 }
@@ -107,6 +151,11 @@ fn call(place: &RequestValue<'_>, mut call: ToolCall, all: &mut Vec<ChatMessage>
     call.id = Some(place.need("call_id", "the id of the call")?.text()?.to_owned());
     turn(all).tool_calls.push(call);
     Ok(())
+}
+
+/// The result of a call.
+fn result(text: String, call_id: String) -> ChatMessage {
+    ChatMessage { tool_call_id: Some(call_id), ..ChatMessage::new(Role::Tool, text) }
 }
 
 fn message(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut Replaced) -> Result<(), ApiError> {

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 
+use super::changes::updated;
 use super::custom::{CalledTools, offered};
 use super::input::conversation;
 use crate::error::ApiError;
 use crate::openai::{function_name, is_strict, json_format, tool_word};
 use crate::prepare::Prepared;
-use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, strict_tools, template_variables};
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, template_variables};
 use crate::request_value::{RequestValue, parse};
 use unjinja_spec::FormatSpec;
 
@@ -17,7 +18,9 @@ use unjinja_spec::FormatSpec;
 /// - Custom tools and the functions of namespaces are offered to the model as functions; [`called`](Self::called) says which they are.
 ///   Tools that OpenAI runs (`web_search`, `file_search`, …) are not offered, and items that say what they did are left out;
 ///   [`ignored_tools`](Self::ignored_tools) has their types.
-/// - A sentence stands in the place of images and files; [`Request::replaced`] names their places.
+/// - Calls of the shells, patches and computers that the API has built in, and of tools of MCP servers, are read as calls of functions,
+///   with their results. Tools that items of the conversation add are offered too.
+/// - A sentence stands in the place of images, files and encrypted summaries; [`Request::replaced`] names their places.
 /// - `previous_response_id` and items of the type `item_reference` need a memory, which the proxy has. Here they are refused by name,
 ///   and so are `conversation`, `prompt`, `background` and `truncation: "auto"`.
 /// - `top_logprobs`, and `include` with `message.output_text.logprobs`, are in [`Sampling`], for the server that runs the model.
@@ -133,6 +136,7 @@ impl ResponsesRequest {
         let mut offered = offered(&root)?;
         let messages = conversation(&root, &mut replaced, &mut offered.ignored)?;
         let reasoning = root.get("reasoning");
+        let effort = updated(&root, "reasoning");
         let of_reasoning = |key: &str| reasoning.as_ref().map_or(Ok(None), |place| place.get_text(key));
         let settings = fields.iter().filter(|(key, value)| {
             !READ.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()) && !value.is_null()
@@ -147,11 +151,11 @@ impl ResponsesRequest {
             tool_choice: tool_choice(&root)?,
             tools: offered.tools,
             parallel_tool_calls: root.get_bool("parallel_tool_calls")?,
-            strict_tools: strict_tools(&root)?,
+            strict_tools: offered.strict,
             response_format: response_format(&root)?,
-            strict_format: root.get("text").and_then(|text| text.get("format")).map_or(Ok(false), is_strict)?,
+            strict_format: updated(&root, "text").and_then(|text| text.get("format")).map_or(Ok(false), is_strict)?,
             thinking: None,
-            reasoning_effort: of_reasoning("effort")?.map(str::to_owned),
+            reasoning_effort: effort.map_or(Ok(None), |place| place.get_text("effort"))?.map(str::to_owned),
             template_variables: template_variables(&root)?,
             sampling: Sampling {
                 max_tokens: root.get_count("max_output_tokens", 1)?,
@@ -229,7 +233,7 @@ fn tool_choice(root: &RequestValue<'_>) -> Result<ToolChoice, ApiError> {
 
 /// `text.format`.
 fn response_format(root: &RequestValue<'_>) -> Result<ResponseFormat, ApiError> {
-    let Some(text) = root.get("text") else { return Ok(ResponseFormat::Text) };
+    let Some(text) = updated(root, "text") else { return Ok(ResponseFormat::Text) };
     text.object()?;
     let Some(place) = text.get("format") else { return Ok(ResponseFormat::Text) };
     // The schema is next to the type here.

@@ -1,7 +1,7 @@
 //! What requests become, and how they are refused.
 
 use serde_json::{Value, json};
-use unjinja_grammar::{GrammarExt, GrammarOptions};
+use unjinja_grammar::{GrammarExt, GrammarOptions, Integers};
 use unjinja_runtime::Options;
 use unjinja_server::anthropic::MessagesRequest;
 use unjinja_server::openai::ChatRequest;
@@ -213,26 +213,26 @@ fn a_choice_reaches_parser_and_grammar() -> Result<(), Failure> {
         let prepared = openai(fields)?.prepare(&model.spec)?;
         Ok(model.parser.grammar(&prepared.callable, &prepared.grammar)?.text)
     };
+    // Many clients read `4.0` as no integer.
+    let asks = || GrammarOptions::new().integers(Integers::Plain);
     let direct = |options: GrammarOptions, names: &[&str]| -> Result<String, Failure> {
         let all = unjinja_runtime::Tools::from_openai(&tools())?;
         let some = all.iter().filter(|tool| names.contains(&tool.name.as_str())).cloned().collect();
         Ok(model.parser.grammar(&unjinja_runtime::Tools::new(some)?, &options)?.text)
     };
     let named = grammar(json!({"tools": tools(), "tool_choice": {"type": "function", "function": {"name": "g"}}}))?;
-    assert_eq!(
-        named,
-        direct(GrammarOptions::new().tool_choice(unjinja_grammar::ToolChoice::Named("g".into())), &["g"])?
-    );
+    assert_eq!(named, direct(asks().tool_choice(unjinja_grammar::ToolChoice::Named("g".into())), &["g"])?);
     let single = grammar(json!({"tools": tools(), "tool_choice": "required", "parallel_tool_calls": false}))?;
-    let options = GrammarOptions::new().tool_choice(unjinja_grammar::ToolChoice::Required).parallel_tool_calls(false);
+    let options = asks().tool_choice(unjinja_grammar::ToolChoice::Required).parallel_tool_calls(false);
     assert_eq!(single, direct(options, &["f", "g"])?);
     let none = grammar(json!({"tools": tools(), "tool_choice": "none"}))?;
-    assert_eq!(none, direct(GrammarOptions::new().tool_choice(unjinja_grammar::ToolChoice::None), &["f", "g"])?);
+    assert_eq!(none, direct(asks().tool_choice(unjinja_grammar::ToolChoice::None), &["f", "g"])?);
     assert!(!none.is_empty(), "text that looks like a call is ruled out");
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let answer =
         grammar(json!({"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}))?;
-    assert_eq!(answer, direct(GrammarOptions::new().response_schema(schema), &[])?);
+    assert_eq!(answer, direct(asks().response_schema(schema.clone()), &[])?);
+    assert_ne!(answer, direct(GrammarOptions::new().response_schema(schema), &[])?);
     Ok(())
 }
 
@@ -282,7 +282,7 @@ fn thinking_is_switched() -> Result<(), Failure> {
     let shown =
         |prepared: Prepared| (prepared.context.get("enable_thinking").cloned(), format!("{:?}", prepared.options));
     let says = |on: Option<bool>| {
-        let options = Options::new().unparsed(unjinja_runtime::Unparsed::Separate).parallel_tool_calls(true);
+        let options = Options::new().callable::<String>([]);
         (on.map(Value::from), format!("{:?}", on.map_or(options.clone(), |on| options.thinking(on))))
     };
     for (fields, on) in [

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use unjinja_dynamic::{Loader, RenderLimits, SpecialTokens};
 use unjinja_server::http::{Secret, ServedModel, UpstreamApi, UpstreamConfig};
 use unjinja_testkit::root;
@@ -100,6 +100,56 @@ async fn an_answer_may_take_longer_than_a_request() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether the metrics say within ten seconds that a request ended with this status.
+async fn ends_with(proxy: &Running, path: &str, status: u16) -> Result<bool, Failure> {
+    let counted = format!("unjinja_requests_total{{route=\"{path}\",status=\"{status}\"}} 1");
+    for _ in 0..100 {
+        if proxy.get("/metrics").await?.1.contains(&counted) {
+            return Ok(true);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Ok(false)
+}
+
+/// What a client gets that takes nothing for a second, or until its answer is broken off, and then all that comes.
+async fn taken_slowly(proxy: &Running, path: &str, body: &Value, is_broken_off: bool) -> Result<String, Failure> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(4096)?;
+    let mut slow = socket.connect(proxy.url.trim_start_matches("http://").parse()?).await?;
+    let body = body.to_string();
+    let head =
+        format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    slow.write_all(format!("{head}{body}").as_bytes()).await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!is_broken_off || ends_with(proxy, path, 499).await?, "{path}: the answer is not broken off");
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(60), slow.read_to_end(&mut answer)).await?;
+    // A connection that is reset is no end either.
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    Ok(if read.is_ok() { text } else { text + "…" })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_broken_off_for_a_client_that_is_too_slow() -> Result<(), Failure> {
+    // More than the buffers between proxy and client hold: one answer that is passed on, and one in many pieces.
+    for (path, more, words) in [
+        ("/v1/completions", json!({"prompt": "Rain?", "fault": "whole", "messages": null, "tools": null}), 6_000_000),
+        (CHAT, json!({"stream": true}), 100_000),
+    ] {
+        for limit in [Duration::from_millis(200), Duration::from_secs(30)] {
+            let proxy = Running::simple(&"word ".repeat(words), |config| config.timeouts.client = limit).await?;
+            let is_broken_off = limit < Duration::from_secs(1);
+            let answer = taken_slowly(&proxy, path, &chat(more.clone()), is_broken_off).await?;
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{path}");
+            let has_end = answer.ends_with("\r\n0\r\n\r\n");
+            assert_eq!(has_end, !is_broken_off, "{path} {limit:?}: {} bytes", answer.len());
+            assert!(is_broken_off || ends_with(&proxy, path, 200).await?, "{path}");
+        }
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_does_not_wait_for_a_connection_without_a_request() -> Result<(), Failure> {
     let mut proxy = Running::simple(CALL, |_| {}).await?;
@@ -123,7 +173,7 @@ async fn other_endpoints_answer_in_the_form_of_their_api() -> Result<(), Failure
     assert_eq!((status, body.contains("qwen3, hermes")), (404, true), "{body}");
     let (status, body) = proxy.json(CHAT, &chat(json!({"model": "other"}))).await?;
     assert_eq!((status, &body["error"]["code"]), (404, &json!("model_not_found")), "{body}");
-    let (status, body) = proxy.get("/v1/responses/resp_1").await?;
+    let (status, body) = proxy.get("/v1/responses/resp_1/input_items").await?;
     assert_eq!((status, body.contains("/v1/responses, ")), (404, true), "{body}");
     let (status, body) = proxy.json("/v1/messages/count_tokens", &json!({})).await?;
     assert_eq!((status, &body["error"]["type"]), (404, &json!("not_found_error")), "{body}");

@@ -8,7 +8,7 @@ use unjinja_server::http::{GrammarUse, Unkept, UpstreamApi};
 
 use super::prompts::served;
 use super::replay::Replay;
-use super::setup::{CALL, Failure, Running, chat};
+use super::setup::{CALL, Failure, Running, chat, events};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -122,6 +122,80 @@ async fn tools_that_the_template_does_not_print_are_refused_or_described() -> Re
         let places: Vec<_> = parts.iter().map(|part| prompt.find(part)).collect();
         assert!(places.is_sorted() && places[0] == Some(0), "{places:?} {prompt}");
         assert_eq!(prompt.matches("<|im_end|>").count(), 2, "{prompt}");
+    }
+    Ok(())
+}
+
+/// A request without tools, as each API has it.
+fn without_tools(more: Value) -> [(&'static str, Value); 3] {
+    let messages = json!([{"role": "user", "content": "Rain in Zürich?"}]);
+    let bodies = [
+        (CHAT, json!({"model": "qwen3", "messages": messages})),
+        ("/v1/responses", json!({"model": "qwen3", "input": messages})),
+        ("/v1/messages", json!({"model": "qwen3", "messages": messages, "max_tokens": 99})),
+    ];
+    bodies.map(|(path, mut body)| {
+        for (key, value) in more.as_object().into_iter().flatten() {
+            body[key] = value.clone();
+        }
+        (path, body)
+    })
+}
+
+/// The types of all that an answer of any API consists of, and its text.
+fn parts(answer: &Value) -> (Vec<String>, String) {
+    let lists = [&answer["choices"], &answer["output"], &answer["content"]];
+    let all: Vec<&Value> = lists.into_iter().filter_map(Value::as_array).flatten().collect();
+    let text = |part: &Value| {
+        let places = [&part["message"]["content"], &part["content"][0]["text"], &part["text"]];
+        places
+            .into_iter()
+            .find_map(Value::as_str)
+            .filter(|_| part["type"] != "reasoning")
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let kind = |part: &Value| match part["message"]["tool_calls"].is_array() {
+        true => "tool_calls".to_owned(),
+        false => part["type"].as_str().unwrap_or("answer").to_owned(),
+    };
+    (all.iter().map(|part| kind(part)).collect(), all.iter().map(|part| text(part)).collect())
+}
+
+/// Clients that offer no tools run none: a loop that finds a call would end with an error.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_without_tools_gets_text_and_no_call() -> Result<(), Failure> {
+    let written = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Zürich\"}}\n</tool_call>";
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    for (path, mut body) in without_tools(json!({})) {
+        let (status, answer) = proxy.json(path, &body).await?;
+        let (kinds, text) = parts(&answer);
+        assert!(!kinds.iter().any(|kind| kind.contains("call") || kind.contains("tool")), "{path}: {kinds:?}");
+        assert_eq!((status, text.as_str()), (200, format!("Let me look.\n{written}").as_str()), "{path}: {answer}");
+        let ends = [&answer["choices"][0]["finish_reason"], &answer["status"], &answer["stop_reason"]];
+        let end = ends.into_iter().find_map(Value::as_str).unwrap_or_default();
+        assert!(["stop", "completed", "end_turn"].contains(&end), "{path}: {end}");
+        assert_eq!(answer.to_string().matches("unparsed").count(), 0, "{path}: {answer}");
+        body["stream"] = json!(true);
+        let streamed = proxy.post(path, &body).await?.text().await?;
+        let pieces: String = events(&streamed)
+            .iter()
+            .filter_map(|data| serde_json::from_str::<Value>(data).ok())
+            .filter_map(|event| {
+                let is_text =
+                    event["type"].as_str().is_none_or(|kind| kind.ends_with("delta") && !kind.contains("reason"));
+                let places = [&event["choices"][0]["delta"]["content"], &event["delta"]["text"], &event["delta"]];
+                places.into_iter().find_map(Value::as_str).filter(|_| is_text).map(str::to_owned)
+            })
+            .collect();
+        assert_eq!(pieces, text, "{path}: {streamed}");
+    }
+    // Also of a call that the output cuts off.
+    let cut = "Yes.\n<tool_call>\n{\"name\": \"get";
+    let proxy = Running::simple(cut, |_| {}).await?;
+    for (path, body) in without_tools(json!({})) {
+        let (_, answer) = proxy.json(path, &body).await?;
+        assert_eq!(parts(&answer).1, cut, "{path}: {answer}");
     }
     Ok(())
 }

@@ -72,10 +72,141 @@ async fn a_conversation_goes_on_in_which_openai_ran_tools() -> Result<(), Failur
     assert_eq!((answer.status().as_u16(), ignored), (200, Some("web_search, web_search_call".parse()?)));
     let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
     assert!(prompt.contains("No.<|im_end|>") && !prompt.contains("ws_1"), "{prompt}");
-    // What a client ran itself is not left out.
-    let shell = json!({"input": [said("user", "Rain?"), {"type": "local_shell_call", "call_id": "c"}]});
-    let (status, body) = proxy.json(RESPONSES, &request(shell)).await?;
+    // An item that nobody knows is not left out.
+    let input = json!({"input": [said("user", "Rain?"), {"type": "dream", "call_id": "c"}]});
+    let (status, body) = proxy.json(RESPONSES, &request(input)).await?;
     assert_eq!((status, &body["error"]["param"]), (400, &json!("input[1].type")), "{body}");
+    Ok(())
+}
+
+/// Items that are calls and results of tools of the API, and the texts that the prompt has of them.
+fn built_in() -> [(Value, &'static [&'static str]); 7] {
+    let exec = json!({"type": "exec", "command": ["cat", "a.txt"], "env": {}});
+    let operation = json!({"type": "delete_file", "path": "a.txt"});
+    let outputs = json!([
+        {"stdout": "one\n", "stderr": "odd", "outcome": {"type": "exit", "exit_code": 2}},
+        {"stdout": "two", "stderr": "", "outcome": {"type": "timeout"}},
+        {"stdout": "three", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+    ]);
+    let found = json!([{"type": "function", "name": "find_umbrella", "parameters": {"type": "object"}}]);
+    let screenshot = json!({"type": "computer_screenshot", "image_url": "data:image/png;base64,AAAA"});
+    [
+        (
+            json!([
+                {"type": "local_shell_call", "id": "ls_1", "call_id": "call_1", "status": "completed", "action": exec},
+                {"type": "local_shell_call_output", "id": "ls_1", "output": "The text."},
+            ]),
+            &[r#"{"name": "local_shell", "arguments": {"command": ["cat", "a.txt"], "env": {}}}"#, "\nThe text.\n"],
+        ),
+        (
+            json!([
+                {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["a", "b", "c"]}},
+                {"type": "shell_call_output", "call_id": "call_1", "output": outputs},
+            ]),
+            &[
+                r#"{"name": "shell", "arguments": {"commands": ["a", "b", "c"]}}"#,
+                "\none\nodd\n[exit code 2]\ntwo\n[It took too long and was ended.]\nthree\n",
+            ],
+        ),
+        (
+            json!([
+                {"type": "apply_patch_call", "call_id": "call_1", "status": "completed", "operation": operation},
+                {"type": "apply_patch_call_output", "call_id": "call_1", "status": "failed"},
+            ]),
+            &[r#"{"name": "apply_patch", "arguments": {"type": "delete_file", "path": "a.txt"}}"#, "\nfailed\n"],
+        ),
+        (
+            json!([
+                {"type": "computer_call", "call_id": "call_1", "status": "completed", "action": {"type": "screenshot"}},
+                {"type": "computer_call_output", "call_id": "call_1", "output": screenshot},
+            ]),
+            &[r#"{"name": "computer", "arguments": {"action": {"type": "screenshot"}}}"#, "[An image was sent here"],
+        ),
+        (
+            json!([
+                {"type": "tool_search_call", "call_id": "call_1", "execution": "client", "arguments": {"query": "rain"}},
+                {"type": "tool_search_output", "call_id": "call_1", "execution": "client", "tools": found},
+            ]),
+            &[r#"{"name": "tool_search", "arguments": {"query": "rain"}}"#, "Found: find_umbrella", "\"parameters\""],
+        ),
+        (
+            json!([{"type": "mcp_call", "id": "mcp_1", "server_label": "sky", "name": "look", "arguments": "{\"at\": 1}",
+                "output": "Clouds.", "status": "completed"}]),
+            &[r#"{"name": "sky__look", "arguments": {"at": 1}}"#, "\nClouds.\n"],
+        ),
+        (
+            json!([{"type": "mcp_call", "id": "mcp_1", "server_label": "sky", "name": "look", "error": {"code": 1}}]),
+            &[r#"{"name": "sky__look", "arguments": {}}"#, "\nError: {\"code\":1}\n"],
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_tools_of_the_api_are_calls_of_functions() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    for (items, texts) in built_in() {
+        let user = json!({"role": "user", "content": "Go."});
+        let said = json!({"role": "assistant", "content": "Let me look."});
+        let input: Vec<Value> = [vec![user, said], items.as_array().cloned().unwrap_or_default()].concat();
+        let (status, body) = proxy.json(RESPONSES, &request(json!({"input": input}))).await?;
+        assert_eq!(status, 200, "{items}: {body}");
+        let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+        for text in texts {
+            assert!(prompt.contains(text), "{text:?} is missing: {prompt}");
+        }
+        // What the model said and the call are one turn.
+        assert!(prompt.contains("Let me look.\n<tool_call>"), "{prompt}");
+        let turns = prompt.matches("<|im_start|>assistant\n").count();
+        assert_eq!((turns, prompt.matches("<tool_response>").count()), (2, 1), "{prompt}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_add_tools_and_change_settings() -> Result<(), Failure> {
+    let output = "<tool_call>\n{\"name\": \"find\", \"arguments\": {\"input\": \"x\"}}\n</tool_call><|im_end|>";
+    let proxy = Running::simple(output, |_| {}).await?;
+    let tools = json!([
+        {"type": "custom", "name": "find", "description": "Finds umbrellas."},
+        {"type": "function", "name": "get_weather", "description": "Another.", "parameters": {"type": "object"}},
+    ]);
+    let more = json!({"type": "additional_tools", "role": "developer", "tools": tools});
+    let user = json!({"role": "user", "content": "Go."});
+    let (status, body) = proxy.json(RESPONSES, &request(json!({"input": [more, user]}))).await?;
+    assert_eq!((status, kinds(&body)), (200, vec!["custom_tool_call"]), "{body}");
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(prompt.contains("Finds umbrellas.") && !prompt.contains("Another."), "{prompt}");
+    let update = |effort: &str| json!({"type": "configuration_update", "reasoning": {"effort": effort}});
+    for (last, is_off) in [("none", true), ("high", false)] {
+        let input = json!([update("low"), user, update(last)]);
+        let (status, _) =
+            proxy.json(RESPONSES, &request(json!({"input": input, "reasoning": {"effort": "low"}}))).await?;
+        let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+        assert_eq!((status, prompt.ends_with("</think>\n\n")), (200, is_off), "{prompt}");
+    }
+    // A promise that nobody keeps here, because this upstream gets no grammar.
+    let update = json!({"type": "configuration_update", "text": {"format": {"type": "json_object"}}});
+    let (status, body) = proxy.json(RESPONSES, &request(json!({"input": [user, update], "tools": []}))).await?;
+    assert_eq!((status, &body["error"]["param"]), (400, &json!("response_format")), "{body}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sentence_stands_in_the_place_of_an_encrypted_summary() -> Result<(), Failure> {
+    let summary = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"});
+    let user = json!({"role": "user", "content": "Go on."});
+    let asks = request(json!({"input": [summary, user]}));
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let (status, body) = proxy.json(RESPONSES, &asks).await?;
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((status, prompt.matches("which another server encrypted").count()), (200, 1), "{body} {prompt}");
+    assert!(!prompt.contains("gAAAA") && prompt.contains("Go on."), "{prompt}");
+    let refusing = Running::simple(CALL, |config| config.refuse_media = true).await?;
+    let (status, body) = refusing.json(RESPONSES, &asks).await?;
+    assert_eq!((status, &body["error"]["param"]), (400, &json!("input[0]")), "{body}");
+    let (status, body) =
+        proxy.json(RESPONSES, &request(json!({"input": [user, {"type": "compaction_trigger"}]}))).await?;
+    assert_eq!((status, &body["error"]["code"]), (400, &json!("unsupported_parameter")), "{body}");
     Ok(())
 }
 
@@ -143,6 +274,40 @@ async fn later_requests_name_responses_and_items() -> Result<(), Failure> {
     }
     let (status, error) = proxy.json(RESPONSES, &request(json!({"previous_response_id": "resp_gone"}))).await?;
     assert_eq!((status, &error["error"]["code"]), (400, &json!("previous_response_not_found")), "{error}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_is_read_again_and_deleted() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |_| {}).await?;
+    let (_, first) = proxy.json(RESPONSES, &request(json!({"metadata": {"a": "b"}}))).await?;
+    let path = format!("{RESPONSES}/{}", first["id"].as_str().ok_or("no id")?);
+    let again = |found: (u16, String)| Ok::<_, Failure>((found.0, serde_json::from_str::<Value>(&found.1)?));
+    assert_eq!(again(proxy.get(&path).await?)?, (200, first.clone()));
+    let streamed = proxy.post(RESPONSES, &request(json!({"stream": true}))).await?.text().await?;
+    let last: Value = serde_json::from_str(events(&streamed).last().ok_or("no event")?)?;
+    let id = last["response"]["id"].as_str().ok_or("no id")?;
+    assert_eq!(
+        again(proxy.get(&format!("{RESPONSES}/{id}?include_obfuscation=false")).await?)?,
+        (200, last["response"].clone())
+    );
+    let (status, error) = again(proxy.get(&format!("{path}?stream=true")).await?)?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("stream")));
+    let delete = async || {
+        let answer = proxy.client.delete(format!("{}{path}", proxy.url)).send().await?;
+        again((answer.status().as_u16(), answer.text().await?))
+    };
+    assert_eq!(delete().await?, (200, json!({"id": first["id"], "object": "response", "deleted": true})));
+    for (status, body) in [delete().await?, again(proxy.get(&path).await?)?] {
+        assert_eq!((status, &body["error"]["type"]), (404, &json!("invalid_request_error")), "{body}");
+    }
+    let (status, error) = proxy.json(RESPONSES, &request(json!({"previous_response_id": first["id"]}))).await?;
+    assert_eq!((status, &error["error"]["code"]), (400, &json!("previous_response_not_found")), "{error}");
+    // What a client wants not to be stored is not there.
+    let (_, unstored) = proxy.json(RESPONSES, &request(json!({"store": false}))).await?;
+    let path = format!("{RESPONSES}/{}", unstored["id"].as_str().ok_or("no id")?);
+    assert_eq!(proxy.get(&path).await?.0, 404);
+    assert_eq!(proxy.post(&path, &json!({})).await?.status().as_u16(), 405);
     Ok(())
 }
 
