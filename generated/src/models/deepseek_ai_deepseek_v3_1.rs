@@ -127,7 +127,12 @@ const MARKER_TOOL_OUTPUT_END: Marker = Marker::new("<｜tool▁output▁end｜>"
     .at_end(const { &[] });
 const MARKER_TOOL_CALLS_BEGIN: Marker = Marker::new("<|tool_calls_begin|>")
     .followed_by(const {
-        &[text("<｜tool▁call▁begin｜>"), text("<|tool_call_begin|>")]
+        &[
+            text("<｜tool▁call▁begin｜>"),
+            text("<|tool_call_begin|>"),
+            text("<｜end▁of▁sentence｜>"),
+            text("<｜User｜>"),
+        ]
     })
     .or_named(const {
         &[
@@ -206,6 +211,12 @@ const TO_CONTENT: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
+const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_PER_CALL_START_4,
+    )
+    .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
 const TO_AFTER_TURN_END: Transition = Transition::new(
     "turn.end",
@@ -218,12 +229,12 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
     "tools.per_call_end",
     const { &[Action::EndCall] },
     AFTER_PER_CALL_START_4,
 );
-const TO_AFTER_PER_CALL_START_4_B: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_C: Transition = Transition::new(
         "tools.per_call_end",
         const { &[Action::EndCall] },
         AFTER_PER_CALL_START_4,
@@ -303,13 +314,13 @@ const TO_AFTER_SECTION_START_2_D: Transition = Transition::new(
         AFTER_SECTION_START_2,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4_C: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_D: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Unparsed] },
         AFTER_PER_CALL_START_4,
     )
     .recovery();
-const TO_AFTER_PER_CALL_START_4_D: Transition = Transition::new(
+const TO_AFTER_PER_CALL_START_4_E: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::Unparsed] },
         AFTER_PER_CALL_START_4,
@@ -564,9 +575,14 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<｜tool▁call▁begin｜>"), MARKER_TOOL_CALL_BEGIN]
+    &[
+        Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
+        Marker::new("<｜end▁of▁sentence｜>").peek(),
+        Marker::new("<｜User｜>").peek(),
+    ]
 });
 
 /// The markers of this state: `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
@@ -1220,6 +1236,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_PER_CALL_START_4,
+                            TO_AFTER_PER_CALL_START_4,
                         ]
                     },
                 )
@@ -1270,8 +1288,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4,
                             TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1296,8 +1314,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_4_D,
+                            TO_AFTER_PER_CALL_START_4_E,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -1362,8 +1380,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4,
                             TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1403,8 +1421,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("content", &[], AFTER_CONTENT).recovery(),
-                            TO_AFTER_PER_CALL_START_4,
                             TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1530,8 +1548,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4,
                             TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1654,8 +1672,8 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_CONTENT).recovery(),
-                            TO_AFTER_PER_CALL_START_4,
                             TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_START_3_B,
                             TO_AFTER_SECTION_END_3,
@@ -1682,7 +1700,7 @@ pub static PROGRAM: Program = Program {
                     const {
                         &[
                             TO_AFTER_TOOLS,
-                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_4_D,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1693,8 +1711,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_7_MARKERS,
                     const {
                         &[
-                            TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_4_D,
+                            TO_AFTER_PER_CALL_START_4_E,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartKnown] },
@@ -1955,6 +1973,10 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
                     Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(2 | 3) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_NAME_7),
                 }

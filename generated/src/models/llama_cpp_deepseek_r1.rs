@@ -124,7 +124,12 @@ const MARKER_TOOL_OUTPUT_END: Marker = Marker::new("<｜tool▁output▁end｜>"
     .at_end(const { &[] });
 const MARKER_TOOL_CALLS_BEGIN: Marker = Marker::new("<|tool_calls_begin|>")
     .followed_by(const {
-        &[text("<｜tool▁call▁begin｜>"), text("<|tool_call_begin|>")]
+        &[
+            text("<｜tool▁call▁begin｜>"),
+            text("<|tool_call_begin|>"),
+            text("<｜end▁of▁sentence｜>"),
+            text("<｜User｜>"),
+        ]
     });
 const MARKER_TOOL_CALL_BEGIN: Marker = Marker::new("<|tool_call_begin|>")
     .followed_by(const { &[text("["), text("{")] })
@@ -203,6 +208,12 @@ const TO_CONTENT: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
+const TO_AFTER_TOOLS_5: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::Unparsed] },
+        AFTER_TOOLS_5,
+    )
+    .recovery();
 const TO_CALL_NAME: Transition = Transition::new(
     "tools.function.name_prefix",
     &[],
@@ -215,13 +226,13 @@ const TO_CALL_NAME_2: Transition = Transition::new(
     )
     .recovery();
 const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
-const TO_AFTER_TOOLS_5: Transition = Transition::new(
+const TO_AFTER_TOOLS_5_B: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::Unparsed] },
         AFTER_TOOLS_5,
     )
     .recovery();
-const TO_AFTER_TOOLS_5_B: Transition = Transition::new(
+const TO_AFTER_TOOLS_5_C: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::Unparsed] },
         AFTER_TOOLS_5,
@@ -540,9 +551,14 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("<｜tool▁call▁begin｜>"), MARKER_TOOL_CALL_BEGIN]
+    &[
+        Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
+        Marker::new("<｜end▁of▁sentence｜>").peek(),
+        Marker::new("<｜User｜>").peek(),
+    ]
 });
 
 /// The markers of this state: `function<｜tool▁sep｜>`, `function<|tool_sep|>`, `[`, `<｜tool▁call▁begin｜>`, `{`; compared with the text at the current position.
@@ -1133,6 +1149,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
+                            TO_AFTER_TOOLS_5,
+                            TO_AFTER_TOOLS_5,
                         ]
                     },
                 ),
@@ -1171,8 +1189,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TOOLS_5,
                             TO_AFTER_TOOLS_5_B,
+                            TO_AFTER_TOOLS_5_C,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartCall] },
@@ -1187,8 +1205,8 @@ pub static PROGRAM: Program = Program {
                     &CALL_NAME_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TOOLS_5,
                             TO_AFTER_TOOLS_5_B,
+                            TO_AFTER_TOOLS_5_C,
                             Transition::new(
                                 "tools.function.name_suffix",
                                 const { &[Action::StartKnown] },
@@ -1554,7 +1572,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME,
                             TO_CALL_NAME_2,
                             TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS_5,
+                            TO_AFTER_TOOLS_5_B,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -1807,6 +1825,10 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_PER_CALL_START_2),
                     Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(2 | 3) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
