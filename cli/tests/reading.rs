@@ -78,7 +78,7 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
             let mine = reading.spans.iter().filter(|s| s.call == Some(index) && s.taken == Taken::Arguments);
             let bytes: Vec<u8> = mine.flat_map(|span| &output[span.start..span.end]).copied().collect();
             let found = String::from_utf8_lossy(&bytes);
-            // A control character in a string is written as its escape, until more is wrong.
+            // What a string may not hold is written as its escape, until more is wrong.
             let is_escaped = malformed(index) && unescaped(&found).trim_end() == unescaped(&call.arguments).trim_end();
             let same = found == call.arguments || is_escaped || found.starts_with('"') || call.arguments == "{}";
             let same = same || (malformed(index) && (found.is_empty() || found.starts_with(&call.arguments)));
@@ -94,11 +94,13 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
     Ok(reading)
 }
 
-/// JSON with control characters in the place of their escapes.
+/// JSON with control characters and single quotes in the place of their escapes, without backslashes.
 fn unescaped(json: &str) -> String {
     let escape = |code: u8| serde_json::Value::from(char::from(code).to_string()).to_string();
-    (0..b' ')
-        .fold(json.to_owned(), |json, code| json.replace(escape(code).trim_matches('"'), &char::from(code).to_string()))
+    let json = (0..b' ').fold(json.to_owned(), |json, code| {
+        json.replace(escape(code).trim_matches('"'), &char::from(code).to_string())
+    });
+    json.replace("\\u0027", "'").replace('\\', "")
 }
 
 fn shown(output: &[u8]) -> String {

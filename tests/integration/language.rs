@@ -259,6 +259,8 @@ fn a_turn_ends_where_a_text_does_if_the_template_leaves_its_end_out() -> Result<
             case.content(format!("Hi.{more}")).diagnostic(DiagnosticKind::AfterEnd)
         })?;
     }
+    // The end of the output comes after the first token of the user's turn.
+    reads(&parsers, "Hi.[USER]", |case| case.content("Hi."))?;
     reads(&parsers, "The tag </s> strikes text out.", |case| case.content("The tag </s> strikes text out."))
 }
 

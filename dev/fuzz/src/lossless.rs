@@ -232,7 +232,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The end of a part that has escapes where the text has control characters.
+/// The end of a part that has escapes where the text has control characters, or backslashes that make no escape.
 fn find_escaped(text: &[u8], part: &[u8]) -> Option<usize> {
     let end = |from: usize| {
         let (mut at, mut rest) = (from, part);
@@ -240,11 +240,14 @@ fn find_escaped(text: &[u8], part: &[u8]) -> Option<usize> {
             let byte = *text.get(at)?;
             let escape = serde_json::Value::from(char::from(byte).to_string()).to_string();
             let escape = escape.trim_matches('"').as_bytes();
-            rest = match rest.strip_prefix(&[byte]) {
-                None if byte < b' ' => rest.strip_prefix(escape)?,
-                after => after?,
+            let (after, length) = match (byte, text.get(at + 1)) {
+                (b'\\', Some(b'\'')) => (rest.strip_prefix(br"\u0027").or_else(|| rest.strip_prefix(br"\'")), 2),
+                (b'\\', Some(next)) if br#""\/bfnrtu"#.contains(next) => (rest.strip_prefix(&[byte, *next]), 2),
+                (b'\\', Some(_)) => (rest.strip_prefix(br"\\").or_else(|| rest.strip_prefix(br"\")), 1),
+                _ => (rest.strip_prefix(&[byte]), 1),
             };
-            at += 1;
+            rest = after.or_else(|| rest.strip_prefix(escape).filter(|_| byte < b' '))?;
+            at += length;
         }
         Some(at)
     };
