@@ -346,6 +346,23 @@ fn calls_may_stand_on_lines_of_their_own() -> Result<(), Failure> {
 }
 
 #[test]
+fn a_namespace_is_left_out_where_only_the_name_without_it_was_offered() -> Result<(), Failure> {
+    let parsers = lines_of_calls::parsers()?;
+    let output = "<calls>functions.find()\nfind()\nfunctions.other()</calls>";
+    let offers = |names: &[&str]| {
+        let tool = |name: &&str| json!({"type": "function", "function": {"name": name, "parameters": {}}});
+        Tools::from_openai(&names.iter().map(tool).collect())
+    };
+    let expect = |case: Case, tools: &Tools, name: &str| {
+        let case = case.tools(tools).call(name, json!({})).call("find", json!({}));
+        case.call("functions.other", json!({})).diagnostic(DiagnosticKind::UnknownTool)
+    };
+    let (bare, both) = (offers(&["find"])?, offers(&["functions.find", "find"])?);
+    reads(&parsers, output, |case| expect(case, &bare, "find"))?;
+    reads(&parsers, output, |case| expect(case, &both, "functions.find"))
+}
+
+#[test]
 fn nothing_need_stand_between_two_literals() -> Result<(), Failure> {
     let parsers = tight_values::parsers()?;
     writes(&parsers, "<calls>find(days=20whole=falsecity=\"x\"any=-1.5e+3tag=[\"a\"])</calls>", |case| {

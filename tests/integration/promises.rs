@@ -60,6 +60,14 @@ fn a_call_in_reasoning_is_announced_as_soon_as_it_is_confirmed() {
 }
 
 #[test]
+fn a_brace_that_closes_nothing_comes_after_its_call() {
+    let mut stream = qwen3::stream(&Options::new().thinking(false));
+    let seen = push(&mut stream, "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}}\n</tool_call>");
+    let seen: Vec<&String> = seen.iter().filter(|seen| !seen.starts_with("Diagnostic")).collect();
+    assert_eq!(seen, ["call now", "arguments {}", "end true", "content }"]);
+}
+
+#[test]
 fn a_bracket_in_arguments_waits_only_while_it_may_open_another_call() {
     let mut stream = args_marker::stream(&Options::new());
     assert_eq!(push(&mut stream, "[TOOL_CALLS]f[ARGS]{\"a\": "), ["call f", "arguments {\"a\": "]);

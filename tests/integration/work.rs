@@ -99,6 +99,18 @@ fn no_text_is_looked_at_more_than_six_times() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What follows the last of many drafts is what tells that all of them are drafts.
+#[test]
+fn calls_that_are_drafted_in_reasoning_are_weighed_together() -> Result<(), Failure> {
+    let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == "qwen3").ok_or("no parser")?;
+    let call = "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n";
+    let text = format!("<think>\n{}</think>\n\n{call}", call.repeat(LENGTH / call.len()));
+    let mut worst = Worst::default();
+    worst.note(ADVERSARIAL, work(parser, text.as_bytes(), &Options::new()), || "drafts".to_owned());
+    worst.check("drafts of calls", ADVERSARIAL);
+    Ok(())
+}
+
 /// The bound for any input; the fuzz targets check it, too.
 const ANY: f64 = 8.0;
 

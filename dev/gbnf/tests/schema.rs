@@ -330,7 +330,8 @@ A schema allows one value to be written in several ways. A grammar is stricter:
   except inside a `pattern`: there `\\u` is accepted only where the pattern allows any character, or any beyond ASCII.
 - `strict` of a tool changes nothing: a schema always holds as it is written. To forbid members that it does not name, write
   `\"additionalProperties\": false`.
-- Integers have no exponent, and no fraction except zeros. A number with an exponent that has a lower or upper bound begins
+- Integers have no exponent, and no fraction except zeros. With `GrammarOptions::integers(Integers::Plain)` they have none at all: `4.0` is
+  an integer for JSON Schema, but not for most typed languages. A number with an exponent that has a lower or upper bound begins
   with one digit other than 0 and a fraction.
 
 ## Verdicts
