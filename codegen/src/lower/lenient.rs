@@ -44,7 +44,10 @@ pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
         _ if spec.is_expression() => Hole::Python,
         _ => return list,
     };
-    Expr::Choice(vec![list, sequence(vec![recovered(opening_brace()), Expr::Hole(arguments.into())])])
+    // A brace may close a call expression.
+    let braces = if arguments == Hole::Json { superfluous_braces(spec) } else { Expr::empty() };
+    let object = sequence(vec![recovered(opening_brace()), Expr::Hole(arguments.into()), braces]);
+    Expr::Choice(vec![list, fenced(spec, object)])
 }
 
 /// A literal that no template writes at this place.
@@ -82,7 +85,7 @@ pub(super) fn object(spec: &Source<'_>, shape: CallShape, is_marked: bool) -> Ex
     // A brace too many before the object.
     let brace =
         Literal { followed_by: vec!["{".to_owned()], ..tolerated(MarkerKey::CallPunctuation, "{", Role::Inner) };
-    fenced(spec, sequence(vec![Expr::Literal(brace).optional(), own]))
+    sequence(vec![Expr::Literal(brace).optional(), own])
 }
 
 /// How a Python dict begins, if it is not JSON.
@@ -159,7 +162,7 @@ fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
     let next = vec![
         Expr::Action(Action::EndCall),
         Expr::Action(Action::Speculate),
-        Expr::Literal(symbol(",", false)),
+        Expr::Literal(symbol(",", false)).optional(),
         Expr::Literal(symbol("{", true)),
         object(),
     ];
@@ -221,14 +224,10 @@ pub(super) fn is_told_by_suffix(spec: &Source<'_>) -> bool {
 /// What models write between two call expressions where the template writes something else.
 pub(super) fn other_separators(spec: &Source<'_>) -> Option<Expr> {
     let own = spec.marker(MarkerKey::CallSeparator).trim();
-    let is_marked =
-        [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix].iter().any(|key| !spec.marker(*key).trim().is_empty());
-    let others = [",", ";", "\n"].into_iter().filter(|other| *other != own && (*other != "\n" || !own.is_empty()));
-    let other = |core| {
-        let is_line = core == "\n";
-        let sign = tolerated(MarkerKey::CallPunctuation, core, Role::Inner);
-        Expr::Literal(Literal { confirm: is_line, named_next: is_line, ..sign })
-    };
+    let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
+    let is_marked = openers.iter().any(|key| !spec.marker(*key).trim().is_empty());
+    let others = [",", ";"].into_iter().filter(|other| *other != own);
+    let other = |core| Expr::Literal(tolerated(MarkerKey::CallPunctuation, core, Role::Inner));
     let is_expression = spec.tools.format == ToolFormat::CallExpression && !is_marked;
     is_expression.then(|| Expr::Choice(others.map(other).collect()))
 }

@@ -8,7 +8,7 @@ use unjinja_spec::MarkerKey;
 use super::build::{hole, is_empty, is_tag, marker, opening_brace, sequence, symbol};
 use super::lenient;
 use super::source::Source;
-use super::stray;
+use super::{fence, stray};
 use crate::plan::{Expr, Literal, Role};
 
 /// Calls that are JSON objects.
@@ -45,7 +45,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     if tools.tools_array_wrapped && !bare {
         let more = sequence(vec![speculate(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
         let open = symbol("[", Role::Inner).optional();
-        let call = sequence(vec![open, start, body, more, closing(), section_end.optional()]);
+        let list = fence::fenced(spec, sequence(vec![open, start, body, more, closing()]));
+        let call = sequence(vec![list, section_end.optional()]);
         let call = stray::or_ended(spec, &section, call);
         return sequence(vec![speculate(), lenient::or_again(section, call)]);
     }
@@ -71,7 +72,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let next = Expr::Choice([symbol(",", Role::Inner)].into_iter().chain(again).collect());
     let more = sequence(vec![end_call(), speculate(), next, object.clone()]).repeated();
     let open = symbol("[", Role::Inner).optional();
-    let body = sequence(vec![open, object, more, closing(), stray::end_of_call(spec, end)]);
+    let list = fence::fenced(spec, sequence(vec![open, object, more, closing()]));
+    let body = sequence(vec![list, stray::end_of_call(spec, end)]);
     let body = match sequence(vec![start.clone()]) {
         Expr::Literal(opener) if is_tag(&start) => lenient::again(&opener, body),
         _ => body,

@@ -48,7 +48,7 @@ const UNPARSED_2: StateId = StateId(5);
 const AFTER_SECTION_START_2: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(7);
+const AFTER_CONTENT: StateId = StateId(7);
 
 /// Only markers may come here.
 const AFTER_TURN_END_14: StateId = StateId(8);
@@ -57,7 +57,7 @@ const AFTER_TURN_END_14: StateId = StateId(8);
 const AFTER_SECTION_START_3: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(10);
+const AFTER_TOOLS: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(11);
@@ -72,10 +72,10 @@ const CALL_2: StateId = StateId(13);
 const AFTER_CALL: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(15);
+const AFTER_TOOLS_5: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(16);
+const AFTER_CONTENT_3: StateId = StateId(16);
 const MARKER_ASSISTANT_END: Marker = Marker::new("<|assistant_end|>")
     .at_end(const { &[] });
 const MARKER_DEVELOPER_END: Marker = Marker::new("<|developer_end|>")
@@ -97,6 +97,8 @@ const MARKER_EOS_ASSISTANT_END_USER_START: Marker = Marker::new(
     )
     .peek();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const { &[text("<|tools_suffix|>"), text("<|tools_prefix|>")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -116,13 +118,13 @@ const TO_CONTENT: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_AFTER_TURN_END_14: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed] },
         AFTER_TURN_END_14,
     )
-    .recovery();
-const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
 const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
     .recovery();
@@ -273,10 +275,11 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<|assistant_end|><|user_start|>").peek(),
         Marker::new("<|user_start|>").peek(),
         Marker::new("<|end_of_text|>").peek(),
@@ -285,23 +288,16 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
         MARKER_S_ASSISTANT_END_USER_START,
         MARKER_EOS_ASSISTANT_END_USER_START,
         Marker::new("<|tools_prefix|>"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
@@ -332,10 +328,11 @@ static AFTER_TURN_END_14_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<|assistant_end|><|user_start|>").peek(),
         Marker::new("<|user_start|>").peek(),
         Marker::new("<|end_of_text|>").peek(),
@@ -344,8 +341,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
         MARKER_S_ASSISTANT_END_USER_START,
         MARKER_EOS_ASSISTANT_END_USER_START,
         Marker::new("<|tools_prefix|>").peek(),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -353,7 +349,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -418,7 +414,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `}`, `````, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `}`, `,`, `]`, `````, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -435,17 +431,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_SYSTEM_START,
         Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[
-                    text(","),
-                    text("]"),
-                    text("<|tools_suffix|>"),
-                    text("<|tools_prefix|>"),
-                ]
-            }),
         Marker::new(","),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -458,8 +446,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `````, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -474,8 +462,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|system_end|>").at_end(const { &[] }),
         MARKER_SYSTEM_START,
         Marker::new("<|user_end|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -489,7 +476,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
-static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -723,7 +710,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_TURN_END_14,
                             TO_AFTER_TURN_END_14,
                             TO_AFTER_TURN_END_14,
@@ -737,8 +725,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -746,13 +733,12 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_CONTENT", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -798,7 +784,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_TURN_END_14,
                             TO_AFTER_TURN_END_14,
                             TO_AFTER_TURN_END_14,
@@ -812,8 +799,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END_14,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -821,9 +807,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_CONTENT", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_CONTENT_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -937,12 +923,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
@@ -952,6 +932,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
                             TO_AFTER_TURN_END_14_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -972,9 +958,9 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_CONTENT_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -990,12 +976,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new("tools", &[], AFTER_TOOLS_5),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
                             TO_AFTER_TURN_END_14_C,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1010,9 +991,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_5", None)
+            State::new("AFTER_CONTENT_3", None)
                 .markers(
-                    &AFTER_TOOLS_5_MARKERS,
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1188,24 +1169,24 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=7) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2..=8) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_14)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(9 | 10) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(11) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(12 | 13) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1236,20 +1217,20 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=8) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2..=9) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_14)
                     }
-                    Found::Marker(9 | 10) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(11) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(12 | 13) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1332,16 +1313,16 @@ impl Machine for Parser {
                     }
                     Found::Marker(14) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
                     }
                     Found::Marker(17) => {
                         io.end_call();
@@ -1367,24 +1348,20 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=12) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(13) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(14) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(15) => Flow::Go(AFTER_TURN_END_14),
-                    Found::Marker(16..=22) => {
+                    Found::Marker(13) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(14) => Flow::Go(AFTER_TURN_END_14),
+                    Found::Marker(15..=21) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1396,8 +1373,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0..=12) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1436,11 +1413,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_5 => {
+            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

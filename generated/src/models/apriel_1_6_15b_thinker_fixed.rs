@@ -51,13 +51,13 @@ const UNPARSED_2: StateId = StateId(6);
 const AFTER_SECTION_START_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(8);
+const AFTER_CONTENT: StateId = StateId(8);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(10);
+const AFTER_TOOLS: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(11);
@@ -75,10 +75,10 @@ const AFTER_CALL: StateId = StateId(14);
 const AFTER_SECTION_END_3: StateId = StateId(15);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(16);
+const AFTER_TOOLS_5: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(17);
+const AFTER_CONTENT_3: StateId = StateId(17);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(18);
@@ -104,6 +104,8 @@ const MARKER_BEGIN_FINAL_RESPONSE_D: Marker = Marker::new("[BEGIN FINAL RESPONSE
     .followed_by(const { &[text("[BEGIN FINAL RESPONSE]"), text("<tool_calls>")] })
     .leading();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const { &[text("</tool_calls>"), text("<tool_calls>")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_CONTENT: Transition = Transition::new(
@@ -317,37 +319,31 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<tool_calls>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<tool_calls>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<tool_calls>"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `[`, `<tool_calls>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<tool_calls>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
-        Marker::new("<tool_calls>").peek(),
         Marker::new("```json"),
         Marker::new("```"),
+        Marker::new("<tool_calls>").peek(),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -355,7 +351,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -414,7 +410,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -427,12 +423,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[text(","), text("]"), text("</tool_calls>"), text("<tool_calls>")]
-            }),
         Marker::new(","),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
@@ -471,8 +464,8 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `````, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -483,8 +476,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
@@ -499,7 +491,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -806,15 +798,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -822,13 +814,12 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_CONTENT", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -841,15 +832,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -857,9 +848,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_CONTENT", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_CONTENT_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -963,12 +954,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
@@ -978,6 +963,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_UNPARSED_2_B,
@@ -1033,9 +1024,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_CONTENT_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -1047,12 +1038,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new("tools", &[], AFTER_TOOLS_5),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_C,
                             TO_UNPARSED_2_C,
@@ -1068,9 +1054,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_5", None)
+            State::new("AFTER_CONTENT_3", None)
                 .markers(
-                    &AFTER_TOOLS_5_MARKERS,
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -1351,32 +1337,9 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(5 | 6) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_SECTION_START_3 => {
-                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1385,6 +1348,29 @@ impl Machine for Parser {
             }
             AFTER_CONTENT => {
                 match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1477,16 +1463,16 @@ impl Machine for Parser {
                     }
                     Found::Marker(10) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
                     }
                     Found::Marker(13) => {
                         io.end_call();
@@ -1545,28 +1531,24 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(9) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(11) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13..=19) => {
+                    Found::Marker(12..=18) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(19) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1578,8 +1560,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0..=8) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1679,11 +1661,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_5 => {
+            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

@@ -54,7 +54,7 @@ const UNPARSED_2: StateId = StateId(7);
 const AFTER_SECTION_START_2: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(9);
+const AFTER_CONTENT: StateId = StateId(9);
 
 /// Only markers may come here.
 const AFTER_TURN_END_12: StateId = StateId(10);
@@ -63,7 +63,7 @@ const AFTER_TURN_END_12: StateId = StateId(10);
 const AFTER_SECTION_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(12);
+const AFTER_TOOLS: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(13);
@@ -78,10 +78,10 @@ const CALL_2: StateId = StateId(15);
 const AFTER_CALL: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(17);
+const AFTER_TOOLS_5: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(18);
+const AFTER_CONTENT_3: StateId = StateId(18);
 const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN: Marker = Marker::new(
         "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
     )
@@ -121,6 +121,18 @@ const MARKER_START_TOOL_RESULT: Marker = Marker::new("<|START_TOOL_RESULT|>")
 const MARKER_SYSTEM_TOKEN: Marker = Marker::new("<|SYSTEM_TOKEN|>")
     .at_end(const { &[] });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const {
+        &[
+            text("<|END_ACTION|>"),
+            text("<|START_THINKING|>"),
+            text("<|START_RESPONSE|>"),
+            text("<|END_RESPONSE|>"),
+            text("<|START_ACTION|>"),
+            text("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>"),
+            text("<|END_OF_TURN_TOKEN|>"),
+        ]
+    });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
         &[],
@@ -159,13 +171,13 @@ const TO_AFTER_SECTION_START_2: Transition = Transition::new(
     const { &[Action::Speculate] },
     AFTER_SECTION_START_2,
 );
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_AFTER_TURN_END_12: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed] },
         AFTER_TURN_END_12,
     )
-    .recovery();
-const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
 const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
     .recovery();
@@ -380,31 +392,25 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<|END_OF_TURN_TOKEN|>").peek(),
         Marker::new("<|START_OF_TURN_TOKEN|>").peek(),
         Marker::new("<|USER_TOKEN|>").peek(),
         Marker::new("<|START_ACTION|>"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
@@ -433,16 +439,16 @@ static AFTER_TURN_END_12_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<|END_OF_TURN_TOKEN|>").peek(),
         Marker::new("<|START_OF_TURN_TOKEN|>").peek(),
         Marker::new("<|USER_TOKEN|>").peek(),
         Marker::new("<|START_ACTION|>").peek(),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -450,7 +456,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -511,7 +517,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -526,22 +532,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[
-                    text(","),
-                    text("]"),
-                    text("<|END_ACTION|>"),
-                    text("<|START_THINKING|>"),
-                    text("<|START_RESPONSE|>"),
-                    text("<|END_RESPONSE|>"),
-                    text("<|START_ACTION|>"),
-                    text("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>"),
-                    text("<|END_OF_TURN_TOKEN|>"),
-                ]
-            }),
         Marker::new(","),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
@@ -554,8 +547,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
@@ -568,8 +561,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
@@ -583,7 +575,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
-static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
         MARKER_END_OF_TURN_TOKEN,
@@ -872,7 +864,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_TURN_END_12,
                             TO_AFTER_TURN_END_12,
                             TO_AFTER_TURN_END_12,
@@ -882,8 +875,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -891,13 +883,12 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_CONTENT", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -941,7 +932,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_TURN_END_12,
                             TO_AFTER_TURN_END_12,
                             TO_AFTER_TURN_END_12,
@@ -951,8 +943,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END_12,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -960,9 +951,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_CONTENT", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_CONTENT_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -1070,12 +1061,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
@@ -1085,6 +1070,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
                             TO_AFTER_TURN_END_12_C,
                             TO_AFTER_TURN_END_12_D,
                             TO_START_C,
@@ -1105,9 +1096,9 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_CONTENT_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1121,12 +1112,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new("tools", &[], AFTER_TOOLS_5),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
                             TO_AFTER_TURN_END_12_E,
                             TO_AFTER_TURN_END_12_B,
                             TO_START_B,
@@ -1141,9 +1127,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_5", None)
+            State::new("AFTER_CONTENT_3", None)
                 .markers(
-                    &AFTER_TOOLS_5_MARKERS,
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1368,24 +1354,24 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=3) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2..=4) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_12)
                     }
-                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(5) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(7) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(8 | 9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1433,20 +1419,20 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=4) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2..=5) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_12)
                     }
-                    Found::Marker(5 | 6) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(7) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(8 | 9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1576,16 +1562,16 @@ impl Machine for Parser {
                     }
                     Found::Marker(12) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
                     }
                     Found::Marker(15) => {
                         io.end_call();
@@ -1627,8 +1613,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1637,31 +1623,27 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(11) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(12) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(13) => Flow::Go(AFTER_TURN_END_12),
-                    Found::Marker(14) => {
+                    Found::Marker(11) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(12) => Flow::Go(AFTER_TURN_END_12),
+                    Found::Marker(13) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_12)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(15 | 16) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18..=20) => {
+                    Found::Marker(17..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1673,8 +1655,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0 | 1) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1735,11 +1717,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_5 => {
+            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

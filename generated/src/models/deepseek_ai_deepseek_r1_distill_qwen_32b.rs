@@ -640,7 +640,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `,`, `]`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `,`, `{`, `]`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `<｜tool▁call▁end｜>`, `</think>`, `<think>`, `<｜Assistant｜>`, `<｜tool▁outputs▁begin｜>`, `<｜tool▁outputs▁end｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -655,6 +655,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_TOOL_OUTPUT_END,
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<｜tool▁call▁begin｜>"),
         MARKER_TOOL_CALL_BEGIN,
@@ -1299,6 +1300,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -2065,57 +2072,62 @@ impl Machine for Parser {
                     }
                     Found::Marker(12) => {
                         io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
                     }
                     Found::Marker(13) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(14) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(15..=17) => {
+                    Found::Marker(16..=18) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21..=24) => {
+                    Found::Marker(22..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28 | 29) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

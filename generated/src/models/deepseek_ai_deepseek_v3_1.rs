@@ -886,7 +886,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `,`, `]`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `}`, `,`, `{`, `]`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -899,6 +899,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_TOOL_OUTPUT_END,
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<|tool_call_end|>"),
@@ -1669,6 +1670,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_CONTENT).recovery(),
@@ -2595,60 +2602,65 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(10) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(11 | 12) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Marker(13) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(12 | 13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
                     }
                     Found::Marker(14) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(16 | 17) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(23 | 24) => {
+                    Found::Marker(24 | 25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

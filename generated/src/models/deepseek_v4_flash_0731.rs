@@ -83,35 +83,41 @@ const UNPARSED_3: StateId = StateId(17);
 /// Only markers may come here.
 const AFTER_FUNCTION_NAME_PREFIX_3: StateId = StateId(18);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(19);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(19);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(20);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(21);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(22);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(23);
+
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(21);
+const ARGUMENT_VALUE: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(22);
+const AFTER_TURN_END_7: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(23);
-
-/// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(24);
+const AFTER_TOOLS_5: StateId = StateId(26);
 
 /// A call, as one object.
-const CALL: StateId = StateId(25);
+const CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(26);
+const AFTER_CALL: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_24: StateId = StateId(27);
+const AFTER_SECTION_START_24: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(28);
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(30);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -322,7 +328,6 @@ const MARKER: Marker = Marker::new("\"\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<｜DSML｜parameter name=\""),
             text("</｜DSML｜invoke>"),
             text("<｜DSML｜invoke name=\""),
@@ -330,13 +335,13 @@ const MARKER: Marker = Marker::new("\"\n")
             text("<think>"),
             text("<｜DSML｜tool_calls>"),
             text("<｜end▁of▁sentence｜>"),
+            text("{"),
         ]
     });
 const MARKER_B: Marker = Marker::new("\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<｜DSML｜parameter name=\""),
             text("</｜DSML｜invoke>"),
             text("<｜DSML｜invoke name=\""),
@@ -344,6 +349,7 @@ const MARKER_B: Marker = Marker::new("\n")
             text("<think>"),
             text("<｜DSML｜tool_calls>"),
             text("<｜end▁of▁sentence｜>"),
+            text("{"),
         ]
     });
 const MARKER_DSML_TOOL_CALLS_F: Marker = Marker::new("</｜DSML｜tool_calls>")
@@ -446,7 +452,8 @@ const TO_CALL_NAME_3: Transition = Transition::new(
         CALL_NAME_3,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_TOOLS_5: Transition = Transition::new("tools", &[], AFTER_TOOLS_5)
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
@@ -544,6 +551,8 @@ const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
     &[],
@@ -626,6 +635,8 @@ const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
         AFTER_SECTION_START_3,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::HoldBack] },
@@ -643,12 +654,6 @@ const TO_CONTENT_E: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_F: Transition = Transition::new(
-        "tools.arguments.name_prefix",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
-    )
-    .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
         const {
@@ -659,6 +664,12 @@ const TO_ARGUMENT_VALUE: Transition = Transition::new(
             ]
         },
         ARGUMENT_VALUE,
+    )
+    .recovery();
+const TO_CONTENT_F: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
     )
     .recovery();
 const TO_AFTER_TURN_END_7: Transition = Transition::new(
@@ -924,7 +935,6 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<｜DSML｜parameter name=\""),
                     text("</｜DSML｜invoke>"),
                     text("<｜DSML｜invoke name=\""),
@@ -932,13 +942,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<think>"),
                     text("<｜DSML｜tool_calls>"),
                     text("<｜end▁of▁sentence｜>"),
+                    text("{"),
                 ]
             }),
         Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<｜DSML｜parameter name=\""),
                     text("</｜DSML｜invoke>"),
                     text("<｜DSML｜invoke name=\""),
@@ -946,13 +956,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<think>"),
                     text("<｜DSML｜tool_calls>"),
                     text("<｜end▁of▁sentence｜>"),
+                    text("{"),
                 ]
             }),
         Marker::new(">")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<｜DSML｜parameter name=\""),
                     text("</｜DSML｜invoke>"),
                     text("<｜DSML｜invoke name=\""),
@@ -960,6 +970,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<think>"),
                     text("<｜DSML｜tool_calls>"),
                     text("<｜end▁of▁sentence｜>"),
+                    text("{"),
                 ]
             }),
         MARKER,
@@ -1072,7 +1083,7 @@ static AFTER_FUNCTION_NAME_PREFIX_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ````json`, `````, `<｜DSML｜parameter name=\"`, `<｜｜DSML｜｜parameter name=\"`, `<｜｜DSML｜｜ parameter name=\"`, `<|DSML|parameter name=\"`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1081,7 +1092,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<｜DSML｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜parameter name=\""),
         Marker::new("<｜｜DSML｜｜ parameter name=\""),
@@ -1116,6 +1128,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_DSML_CALLS,
         MARKER_DSML_TOOL_CALLS_D,
         MARKER_DSML_TOOL_CALLS_E,
+        Marker::new("{").peek(),
     ]
 });
 
@@ -1196,6 +1209,22 @@ static AFTER_FUNCTION_NAME_PREFIX_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `\" string=\"true\">`, `\" string=\"false\">`, `\">`, `\" string=true>`, `\" string=false>`; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("\" string=\"true\">"),
+        Marker::new("\" string=\"false\">"),
+        Marker::new("\">"),
+        Marker::new("\" string=true>"),
+        Marker::new("\" string=false>"),
+    ]
+});
+
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -1239,14 +1268,101 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\" string=\"true\">`, `\" string=\"false\">`, `\">`, `\" string=true>`, `\" string=false>`; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("\" string=\"true\">"),
-        Marker::new("\" string=\"false\">"),
-        Marker::new("\">"),
-        Marker::new("\" string=true>"),
-        Marker::new("\" string=false>"),
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</｜DSML｜invoke>"),
+                    text("<｜DSML｜invoke name=\""),
+                    text("</｜DSML｜tool_calls>"),
+                    text("<think>"),
+                    text("<｜DSML｜tool_calls>"),
+                    text("<｜end▁of▁sentence｜>"),
+                ]
+            }),
+        Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        MARKER_DSML_INVOKE_D,
+        MARKER_DSML_INVOKE_E,
+        Marker::new("</|DSML|invoke>").layout("\n", ""),
+        Marker::new("<｜DSML｜invoke name=\"").peek(),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
+        MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
+        MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</｜DSML｜invoke>").layout("\n", ""),
+        MARKER_DSML_INVOKE_D,
+        MARKER_DSML_INVOKE_E,
+        Marker::new("</|DSML|invoke>").layout("\n", ""),
+        Marker::new("<｜DSML｜invoke name=\"").peek(),
+        MARKER_DSML_INVOKE,
+        MARKER_DSML_INVOKE_B,
+        MARKER_DSML_INVOKE_C,
+        MARKER_DSML_INVOKE_NAME_B,
+        MARKER_DSML_INVOKE_NAME_C,
+        MARKER_DSML_INVOKE_NAME_D,
+        MARKER_DSML_INVOKE_NAME_E,
+        MARKER_DSML_TOOL_CALLS_F,
+        MARKER_DSML_TOOL_CALLS_G,
+        MARKER_DSML_TOOL_CALLS_H,
+        MARKER_DSML_CALLS_B,
+        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
+        Marker::new("</｜DSML｜parameter>"),
+        Marker::new("<think>"),
+        Marker::new("<｜DSML｜parameter name=\""),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        MARKER_THINK,
+        MARKER_DSML_TOOL_CALLS,
+        MARKER_DSML_TOOL_CALLS_B,
+        MARKER_DSML_TOOL_CALLS_C,
+        MARKER_DSML_CALLS,
+        MARKER_DSML_TOOL_CALLS_D,
+        MARKER_DSML_TOOL_CALLS_E,
     ]
 });
 
@@ -1353,51 +1469,8 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_SENTENCE,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</｜DSML｜invoke>").layout("\n", ""),
-        MARKER_DSML_INVOKE_D,
-        MARKER_DSML_INVOKE_E,
-        Marker::new("</|DSML|invoke>").layout("\n", ""),
-        Marker::new("<｜DSML｜invoke name=\"").peek(),
-        MARKER_DSML_INVOKE,
-        MARKER_DSML_INVOKE_B,
-        MARKER_DSML_INVOKE_C,
-        MARKER_DSML_INVOKE_NAME_B,
-        MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_INVOKE_NAME_D,
-        MARKER_DSML_INVOKE_NAME_E,
-        MARKER_DSML_TOOL_CALLS_F,
-        MARKER_DSML_TOOL_CALLS_G,
-        MARKER_DSML_TOOL_CALLS_H,
-        MARKER_DSML_CALLS_B,
-        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
-        Marker::new("</｜DSML｜parameter>"),
-        Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜User｜>"),
-        Marker::new("</think>\n"),
-        MARKER_THINK,
-        MARKER_DSML_TOOL_CALLS,
-        MARKER_DSML_TOOL_CALLS_B,
-        MARKER_DSML_TOOL_CALLS_C,
-        MARKER_DSML_CALLS,
-        MARKER_DSML_TOOL_CALLS_D,
-        MARKER_DSML_TOOL_CALLS_E,
-    ]
-});
-
 /// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
@@ -1441,7 +1514,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `</｜DSML｜invoke>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_SENTENCE,
@@ -1452,6 +1525,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         MARKER_DSML_INVOKE_NAME,
         MARKER_DSML_INVOKE,
@@ -1878,7 +1952,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_5,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
@@ -1902,7 +1976,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_5,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
                     },
@@ -2013,8 +2087,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
@@ -2049,6 +2123,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
                             TO_AFTER_SECTION_START_3_C,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -2160,6 +2235,35 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
+            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.name_suffix",
+                                const { &[Action::Argument(ArgumentKind::Text)] },
+                                ARGUMENT_VALUE,
+                            ),
+                            Transition::new(
+                                "tools.arguments.other_name_suffix",
+                                const {
+                                    &[
+                                        Action::Argument(ArgumentKind::Other {
+                                            python: false,
+                                        }),
+                                    ]
+                                },
+                                ARGUMENT_VALUE,
+                            ),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                        ]
+                    },
+                ),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -2206,33 +2310,107 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+            State::new("AFTER_ARGUMENTS", None)
                 .markers(
-                    &ARGUMENT_NAME_MARKERS,
+                    &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
                             Transition::new(
-                                "tools.arguments.name_suffix",
-                                const { &[Action::Argument(ArgumentKind::Text)] },
-                                ARGUMENT_VALUE,
-                            ),
-                            Transition::new(
-                                "tools.arguments.other_name_suffix",
-                                const {
-                                    &[
-                                        Action::Argument(ArgumentKind::Other {
-                                            python: false,
-                                        }),
-                                    ]
-                                },
-                                ARGUMENT_VALUE,
-                            ),
-                            TO_ARGUMENT_VALUE,
-                            TO_ARGUMENT_VALUE,
-                            TO_ARGUMENT_VALUE,
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
                         ]
                     },
-                ),
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
+                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_CALL_NAME_3_C,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_CONTENT_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_D,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                            TO_AFTER_SECTION_START_3_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
@@ -2327,56 +2505,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_F,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
             State::new(
@@ -2445,7 +2576,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    AFTER_TOOLS,
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -2507,7 +2644,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_5,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_B,
                             Transition::new("tools", &[], CALL).recovery(),
                         ]
@@ -2924,7 +3061,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_5),
                     Found::Marker(9) => Flow::Go(AFTER_SECTION_START_24),
                     Found::Marker(10) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -2935,7 +3072,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_5),
                     Found::Marker(9) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -3050,61 +3187,62 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=10) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(11..=14) => {
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8..=11) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(12..=15) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.missing_marker("</｜DSML｜invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
                     }
-                    Found::Marker(16..=22) => {
+                    Found::Marker(17..=23) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(23..=28) => {
+                    Found::Marker(24..=29) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(30) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(30) => {
+                    Found::Marker(31) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(31 | 32) => {
+                    Found::Marker(32 | 33) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(33 | 34) => {
+                    Found::Marker(34 | 35) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(35) => {
+                    Found::Marker(36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(36..=40) => {
+                    Found::Marker(37..=41) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
+                    Found::Marker(42) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -3212,6 +3350,31 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.argument_text();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(1) => {
+                        io.argument_other(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(2..=4) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -3282,22 +3445,155 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
-                        io.argument_text();
-                        Flow::Go(ARGUMENT_VALUE)
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(1) => {
-                        io.argument_other(false);
-                        Flow::Go(ARGUMENT_VALUE)
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(2..=4) => {
-                        io.argument(false);
-                        Flow::Go(ARGUMENT_VALUE)
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(8..=11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.missing_marker("</｜DSML｜invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(13..=19) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(20..=25) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(26) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(27 | 28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(29 | 30) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(31 | 32) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(33) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(34..=38) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6..=9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(10) => {
+                        io.missing_marker("</｜DSML｜invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(11..=17) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(18..=23) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(25 | 26) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(27 | 28) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(29 | 30) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(31) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(32..=36) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_3)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
                 }
             }
             ARGUMENT_VALUE => {
@@ -3394,81 +3690,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6..=9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(10) => {
-                        io.missing_marker("</｜DSML｜invoke>");
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(11..=17) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_3)
-                    }
-                    Found::Marker(18..=23) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(24) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(25 | 26) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(27 | 28) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(29 | 30) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(31) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(32..=36) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_3)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -3559,56 +3782,61 @@ impl Machine for Parser {
                     Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
                     }
                     Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
+                    }
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10..=16) => {
+                    Found::Marker(11..=17) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(17..=23) => {
+                    Found::Marker(18..=24) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(25) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(25 | 26) => {
+                    Found::Marker(26 | 27) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(27 | 28) => {
+                    Found::Marker(28 | 29) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(29 | 30) => {
+                    Found::Marker(30 | 31) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(31) => {
+                    Found::Marker(32) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(32..=36) => {
+                    Found::Marker(33..=37) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3626,7 +3854,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_24_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=7) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_5),
                     Found::Marker(9) => {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
@@ -3696,12 +3924,17 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TURN_END_7 => {
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_CONTENT_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_TURN_END_7 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

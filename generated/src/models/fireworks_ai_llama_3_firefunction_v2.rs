@@ -48,10 +48,10 @@ const CONTENT_2: StateId = StateId(5);
 const AFTER_SECTION_START: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(7);
+const AFTER_CONTENT: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(8);
+const AFTER_TOOLS: StateId = StateId(8);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(9);
@@ -66,12 +66,14 @@ const CALL_2: StateId = StateId(11);
 const AFTER_CALL: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(13);
+const AFTER_TOOLS_5: StateId = StateId(13);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
     });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const { &[text("functools"), text("<|eot_id|>")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -160,31 +162,25 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `[`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
         Marker::new("```json"),
         Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -219,7 +215,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `,`, `]`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `]`, `````, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -228,28 +224,24 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[text(","), text("]"), text("functools"), text("<|eot_id|>")]
-            }),
         Marker::new(","),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("functools").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `,`, `]`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("functools").layout(" ", ""),
@@ -391,23 +383,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_TOOLS_2,
-                            Transition::new("tools", &[], CALL).recovery(),
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -418,6 +396,19 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_CONTENT", None)
                 .markers(
                     &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -493,21 +484,21 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
                             Transition::new(
                                 "tools",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                CONTENT,
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_5,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             Transition::new(
@@ -528,9 +519,9 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_CONTENT_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -543,15 +534,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls] },
-                                CONTENT,
-                            ),
+                                    "content",
+                                    const { &[Action::EndCalls] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             Transition::new(
@@ -598,9 +585,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more-3 ::= layout "<|eot_id|>" more-4 | layout "," more-2 | layout "]" end | layout "functools" more | layout
+more-3 ::= layout "<|eot_id|>" more-4 | layout "," more-2 | layout "]" more-5 | layout "functools" more | layout
 more-4 ::= layout
-end ::= layout "<|eot_id|>" more-4 | layout "functools" more | layout
+more-5 ::= layout "<|eot_id|>" more-4 | layout "functools" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -692,25 +679,25 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(4 | 5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -788,12 +775,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(6) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(7) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(8) => {
                         io.end_call();
@@ -820,8 +807,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -831,19 +818,15 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(6) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(6 | 7) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -867,7 +850,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

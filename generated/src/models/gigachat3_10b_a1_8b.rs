@@ -51,10 +51,10 @@ const AFTER_PER_CALL_START: StateId = StateId(6);
 const AFTER_PER_CALL_START_2: StateId = StateId(7);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(8);
+const AFTER_CONTENT: StateId = StateId(8);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(9);
+const AFTER_TOOLS: StateId = StateId(9);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(10);
@@ -69,10 +69,10 @@ const CALL_2: StateId = StateId(12);
 const AFTER_CALL: StateId = StateId(13);
 
 /// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(14);
+const AFTER_TOOLS_7: StateId = StateId(14);
 
 /// Only markers may come here.
-const AFTER_TOOLS_7: StateId = StateId(15);
+const AFTER_CONTENT_5: StateId = StateId(15);
 const MARKER_MESSAGE_SEP: Marker = Marker::new("<|message_sep|>")
     .layout("", "\n\n")
     .at_end(const {
@@ -85,6 +85,8 @@ const MARKER_MESSAGE_SEP: Marker = Marker::new("<|message_sep|>")
         ]
     });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const { &[text("<|message_sep|>")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -134,22 +136,12 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new(
-    "tools",
-    const { &[Action::EndCall, Action::Speculate] },
-    AFTER_TOOLS,
-);
-const TO_AFTER_TOOLS_B: Transition = Transition::new(
-        "tools.arguments",
-        const { &[Action::EndCall, Action::Speculate] },
-        AFTER_TOOLS,
+const TO_AFTER_CONTENT_5: Transition = Transition::new(
+        "content",
+        const { &[Action::EndCall] },
+        AFTER_CONTENT_5,
     )
     .recovery();
-const TO_AFTER_TOOLS_7: Transition = Transition::new(
-    "tools",
-    const { &[Action::EndCall] },
-    AFTER_TOOLS_7,
-);
 const TO_CONTENT_B: Transition = Transition::new(
     "",
     const { &[Action::EndCall, Action::EndCalls] },
@@ -216,31 +208,25 @@ static AFTER_PER_CALL_START_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("function call<|role_sep|>").layout("", "\n")]
 });
 
-/// The markers of this state: `[`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
         Marker::new("```json"),
         Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -277,7 +263,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `````, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -287,20 +273,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[text(","), text("{"), text("]"), text("<|message_sep|>")]
-            }),
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("<|message_sep|>").layout("", "\n\n"),
         Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `{`, `]`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
-static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
+static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
         Marker::new("</s>").at_end(const { &[] }),
@@ -308,16 +291,14 @@ static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("{").peek(),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("<|message_sep|>").layout("", "\n\n"),
         Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
 /// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
-static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
+static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
         Marker::new("</s>").at_end(const { &[] }),
@@ -463,23 +444,9 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new("tools", &[], AFTER_TOOLS),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_TOOLS_2,
-                            Transition::new("tools", &[], CALL).recovery(),
-                            Transition::new("tools", &[], CALL).recovery(),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -490,6 +457,19 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_CONTENT", None)
                 .markers(
                     &AFTER_CONTENT_MARKERS,
+                    const {
+                        &[
+                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_TOOLS_2,
+                            Transition::new("tools", &[], CALL).recovery(),
+                            Transition::new("tools", &[], CALL).recovery(),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], CALL_2)),
+            State::new("AFTER_TOOLS", None)
+                .markers(
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -567,31 +547,19 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_5).recovery(),
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS_B,
-                            TO_AFTER_TOOLS_7,
-                            TO_AFTER_PER_CALL_START_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_5", None)
-                .markers(
-                    &AFTER_CONTENT_5_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS_B,
-                            TO_AFTER_TOOLS_7,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new(
+                                    "tools.arguments",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_7),
+                            TO_AFTER_CONTENT_5,
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
                         ]
@@ -602,6 +570,25 @@ pub static PROGRAM: Program = Program {
             State::new("AFTER_TOOLS_7", None)
                 .markers(
                     &AFTER_TOOLS_7_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_CONTENT_5,
+                            TO_AFTER_PER_CALL_START_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_5", None)
+                .markers(
+                    &AFTER_CONTENT_5_MARKERS,
                     const {
                         &[
                             Transition::new(
@@ -777,25 +764,25 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(3) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(4 | 5) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -881,15 +868,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_5),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
+                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(10) => {
                         io.end_call();
-                        Flow::Go(AFTER_TOOLS_7)
+                        Flow::Go(AFTER_CONTENT_5)
                     }
                     Found::Marker(11) => {
                         io.end_call();
@@ -910,8 +897,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_5 => {
-                match io.expect(&AFTER_CONTENT_5_MARKERS) {
+            AFTER_TOOLS_7 => {
+                match io.expect(&AFTER_TOOLS_7_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -922,21 +909,16 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_CONTENT_5)
                     }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_7)
-                    }
-                    Found::Marker(9) => {
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -950,8 +932,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_7 => {
-                match io.expect(&AFTER_TOOLS_7_MARKERS) {
+            AFTER_CONTENT_5 => {
+                match io.expect(&AFTER_CONTENT_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -988,12 +970,12 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_5 => {
+            AFTER_TOOLS_7 => {
                 io.end_call();
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_7 => {
+            AFTER_CONTENT_5 => {
                 io.end_calls();
                 true
             }

@@ -65,8 +65,8 @@ const CALL: StateId = StateId(11);
 /// The name of the called function.
 const CALL_NAME: StateId = StateId(12);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(13);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(13);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(14);
@@ -80,32 +80,38 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 /// Answer text.
 const CONTENT_2: StateId = StateId(17);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(18);
+
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(18);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(20);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(21);
+const AFTER_ARGUMENTS: StateId = StateId(22);
+
+/// Only markers may come here.
+const AFTER_CONTENT_5: StateId = StateId(23);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(24);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(22);
+const ARGUMENT_VALUE_2: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(23);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(24);
+const AFTER_CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(25);
-
-/// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(26);
+const AFTER_TOOLS_9: StateId = StateId(28);
 const MARKER_THINK: Marker = Marker::new("<think>").layout("\n", "").unmentioned();
 const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
@@ -202,6 +208,12 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new(
+        "content",
+        const { &[Action::StartCall] },
+        AFTER_CONTENT,
+    )
+    .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
         "tokens.other",
         const {
@@ -228,7 +240,49 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
+    .recovery();
 const TO_AFTER_TURN_END_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+        "tools.arguments.value_suffix",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
+        "tools.per_call_end",
+        &[],
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
+        "reasoning.end",
+        const { &[Action::CloseReasoning] },
+        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+    )
+    .recovery();
+const TO_START_2_C: Transition = Transition::new(
+    "reasoning.start",
+    const { &[Action::EndCalls, Action::OpenReasoning] },
+    START_2,
+);
+const TO_UNPARSED_2_D: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
+const TO_CONTENT_E: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
+const TO_AFTER_TURN_END_E: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         AFTER_TURN_END,
@@ -240,70 +294,32 @@ const TO_AFTER_PER_CALL_END_3_B: Transition = Transition::new(
         AFTER_PER_CALL_END_3,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
         "tools.arguments.value_suffix",
         const { &[Action::EndCallIncomplete] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D: Transition = Transition::new(
+const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G: Transition = Transition::new(
         "reasoning.end",
         const { &[Action::EndCallIncomplete, Action::CloseReasoning] },
         AFTER_ARGUMENTS_VALUE_SUFFIX_2,
     )
     .recovery();
-const TO_START_2_C: Transition = Transition::new(
+const TO_START_2_D: Transition = Transition::new(
         "reasoning.start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenReasoning] },
         START_2,
     )
     .recovery();
-const TO_UNPARSED_2_D: Transition = Transition::new(
+const TO_UNPARSED_2_E: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_TURN_END_E: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END,
-    )
+const TO_AFTER_CONTENT_B: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E: Transition = Transition::new(
-        "tools.arguments.value_suffix",
-        &[],
-        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-    )
-    .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F: Transition = Transition::new(
-        "tools.per_call_end",
-        &[],
-        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-    )
-    .recovery();
-const TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G: Transition = Transition::new(
-        "reasoning.end",
-        const { &[Action::CloseReasoning] },
-        AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-    )
-    .recovery();
-const TO_START_2_D: Transition = Transition::new(
-    "reasoning.start",
-    const { &[Action::EndCalls, Action::OpenReasoning] },
-    START_2,
-);
-const TO_UNPARSED_2_E: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_CONTENT_E: Transition = Transition::new(
-    "",
-    const { &[Action::EndCalls] },
-    CONTENT,
-);
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
     &[],
@@ -469,7 +485,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `````, `</arg_key>`, `<arg_value>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, ````json`, `````, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|assistant|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `</think>\n`, `{`, `</arg_key>`, `<arg_value>`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -480,7 +496,8 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|observation|>").at_end(const { &[] }),
         Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|user|>").at_end(const { &[] }),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<arg_key>"),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
@@ -497,35 +514,15 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
         Marker::new("</s><|user|>"),
         Marker::new("<eos><|user|>"),
         Marker::new("</think>\n"),
-        Marker::new("```"),
+        Marker::new("{").peek(),
         Marker::new("</arg_key>"),
         Marker::new("<arg_value>").peek(),
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|observation|>").at_end(const { &[] }),
-        Marker::new("<|system|>").at_end(const { &[] }),
-        Marker::new("<|user|>").at_end(const { &[] }),
-        Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").peek(),
-        Marker::new("</arg_value>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("\n", ""),
-        Marker::new("<|user|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("</s><|user|>"),
-        Marker::new("<eos><|user|>"),
-    ]
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `</arg_key>`, `<arg_value>`; compared with the text at the current position.
@@ -604,6 +601,31 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("</arg_value>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|user|>"),
+        Marker::new("<eos><|user|>"),
+    ]
+});
+
 /// The markers of this state: `<arg_value>`; compared with the text at the current position.
 static AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<arg_value>").layout("\n", "")]
@@ -616,11 +638,11 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<arg_key>"),
                     text("</tool_call>"),
                     text("<tool_call>"),
                     text("<think>"),
+                    text("{"),
                 ]
             }),
         MARKER_TOOL_CALL,
@@ -628,7 +650,7 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `{`, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, ````json`, `````, `<arg_key>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`, `{`; compared with the text at the current position.
 static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -639,8 +661,65 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
         Marker::new("<|observation|>").at_end(const { &[] }),
         Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|user|>").at_end(const { &[] }),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<arg_key>"),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("</arg_value>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|user|>"),
+        Marker::new("<eos><|user|>"),
+        Marker::new("{").peek(),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `}`, `````, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text("</tool_call>"), text("<tool_call>"), text("<think>")]
+            }),
+        Marker::new("</tool_call>"),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("</arg_value>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("\n", ""),
+        Marker::new("<|user|>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("</s><|user|>"),
+        Marker::new("<eos><|user|>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|observation|>").at_end(const { &[] }),
+        Marker::new("<|system|>").at_end(const { &[] }),
+        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -704,32 +783,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|observation|>").at_end(const { &[] }),
-        Marker::new("<|system|>").at_end(const { &[] }),
-        Marker::new("<|user|>").at_end(const { &[] }),
-        Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").peek(),
-        Marker::new("</arg_value>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("\n", ""),
-        Marker::new("<|user|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("</s><|user|>"),
-        Marker::new("<eos><|user|>"),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `}`, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -742,6 +796,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").layout("\n", ""),
@@ -758,7 +813,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
-static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_9_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -1103,12 +1158,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            Transition::new(
-                                    "tools.arguments",
-                                    const { &[Action::StartCall] },
-                                    ARGUMENTS,
-                                )
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new(
                                 "tools.arguments.name_prefix",
                                 const { &[Action::StartCall] },
@@ -1196,16 +1247,9 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const {
-                                        &[
-                                            Action::StartCall,
-                                            Action::EndCallIncomplete,
-                                            Action::EndCalls,
-                                            Action::OpenFence,
-                                        ]
-                                    },
-                                    CONTENT_2,
+                                    "tools.arguments",
+                                    const { &[Action::StartCall] },
+                                    ARGUMENTS,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1238,34 +1282,8 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -1303,25 +1321,25 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_END_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
                             TO_AFTER_PER_CALL_START_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
-                            TO_START_2_D,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                         ]
                     },
                 )
@@ -1332,24 +1350,24 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_E,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
-                            TO_START_2_D,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
+                            TO_START_2_C,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
+                            TO_UNPARSED_2_D,
                             Transition::new(
                                 "tools.per_call_start",
                                 const { &[Action::EndCalls, Action::Speculate] },
@@ -1389,6 +1407,34 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .end(&[]),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("AFTER_ARGUMENTS_NAME_SUFFIX", None)
                 .markers(
                     &AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS,
@@ -1450,28 +1496,94 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_CONTENT_B,
+                            TO_AFTER_CONTENT_B,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_ARGUMENTS,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_F)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_5).recovery(),
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_F)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_5", None)
+                .markers(
+                    &AFTER_CONTENT_5_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
                         ]
                     },
                 )
@@ -1538,55 +1650,26 @@ pub static PROGRAM: Program = Program {
                     &AFTER_ARGUMENTS_VALUE_SUFFIX_4_MARKERS,
                     const {
                         &[
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
+                            TO_AFTER_TURN_END_E,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_F)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_TURN_END_D,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_C,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_D,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
-                            TO_UNPARSED_2_D,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
+                            TO_START_2_D,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
+                            TO_UNPARSED_2_E,
                         ]
                     },
                 )
@@ -1617,7 +1700,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TOOLS,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_TOOLS_5).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_9).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1634,9 +1723,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_G)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_5", None)
+            State::new("AFTER_TOOLS_9", None)
                 .markers(
-                    &AFTER_TOOLS_5_MARKERS,
+                    &AFTER_TOOLS_9_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1969,87 +2058,82 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(8 | 9) => {
                         io.start_call();
-                        Flow::Go(ARGUMENTS)
-                    }
-                    Found::Marker(9) => {
-                        io.start_call();
-                        Flow::Go(ARGUMENT_NAME)
+                        Flow::Go(AFTER_CONTENT)
                     }
                     Found::Marker(10) => {
                         io.start_call();
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
+                        Flow::Go(ARGUMENT_NAME)
                     }
                     Found::Marker(11) => {
                         io.start_call();
-                        io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(12) => {
                         io.start_call();
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.start_call();
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(17 | 18) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18..=23) => {
+                    Found::Marker(19..=24) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(25) => {
                         io.start_call();
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(25) => {
-                        io.start_call();
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
                     Found::Marker(26) => {
+                        io.start_call();
+                        Flow::Go(ARGUMENTS)
+                    }
+                    Found::Marker(27) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
                         io.argument(false);
                         Flow::Go(AFTER_ARGUMENTS_NAME_SUFFIX)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(28) => {
                         if !io.start_split_call() {
                             return Flow::Mismatch;
                         }
@@ -2061,45 +2145,10 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=7) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(9) => {
-                        io.missing_marker("</tool_call>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13..=18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -2207,6 +2256,48 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=7) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13..=18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_ARGUMENTS_NAME_SUFFIX => {
                 match io.expect(&AFTER_ARGUMENTS_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_VALUE),
@@ -2239,8 +2330,59 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(8) => Flow::Go(ARGUMENTS),
-                    Found::Marker(9) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(10) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16..=21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=7) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(8) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_5),
                     Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2266,6 +2408,51 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(15..=20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_5 => {
+                match io.expect(&AFTER_CONTENT_5_MARKERS) {
+                    Found::Marker(0..=7) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2350,51 +2537,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=7) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(9) => {
-                        io.missing_marker("</tool_call>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13..=18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0..=7) => {
@@ -2411,32 +2553,37 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(11) => {
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_TOOLS_9),
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16..=21) => {
+                    Found::Marker(17..=22) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2450,8 +2597,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+            AFTER_TOOLS_9 => {
+                match io.expect(&AFTER_TOOLS_9_MARKERS) {
                     Found::Marker(0..=7) => {
                         io.end_call();
                         io.end_calls();
@@ -2521,12 +2668,17 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_4 => {
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_CONTENT_5 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_4 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
@@ -2536,7 +2688,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_5 => {
+            AFTER_TOOLS_9 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -71,50 +71,56 @@ const ARGUMENT_NAME: StateId = StateId(13);
 /// The name of an argument.
 const ARGUMENT_NAME_2: StateId = StateId(14);
 
-/// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(15);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(15);
 
 /// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(16);
 
+/// The arguments, as one Python literal.
+const ARGUMENTS: StateId = StateId(17);
+
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(17);
+const ARGUMENT_NAME_3: StateId = StateId(18);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(21);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(23);
+const AFTER_ARGUMENTS: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(25);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_5: StateId = StateId(26);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(24);
+const UNPARSED_3: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(25);
+const AFTER_PER_CALL_START_5: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(26);
-
-/// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(27);
+const AFTER_TOOLS: StateId = StateId(29);
 
 /// A call, as one object.
-const CALL: StateId = StateId(28);
+const CALL: StateId = StateId(30);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(29);
+const AFTER_CALL: StateId = StateId(31);
 const MARKER_TURN: Marker = Marker::new("<turn|>")
     .layout("", "\n")
     .at_end(const {
@@ -322,6 +328,8 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_AFTER_FUNCTION_CLOSE: Transition = Transition::new(
     "tools.function.close",
     &[],
@@ -338,6 +346,8 @@ const TO_AFTER_FUNCTION_CLOSE_C: Transition = Transition::new(
         const { &[Action::MissingMarker(text("}"))] },
         AFTER_FUNCTION_CLOSE,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
@@ -683,16 +693,18 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`, `{`, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, ````json`, `````, `}`, `)`, `]`, `<tool_call|>`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\""),
         Marker::new("'"),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("}"),
         Marker::new(")"),
         Marker::new("]"),
         Marker::new("<tool_call|>").peek(),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -704,6 +716,11 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
 static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
@@ -851,6 +868,27 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
+/// The markers of this state: `````, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("```").followed_by(const { &[text("}")] }),
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
+    ]
+});
+
+/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
+    ]
+});
+
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
@@ -928,16 +966,6 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("}"),
-        Marker::new(")"),
-        Marker::new("]"),
-        Marker::new("<tool_call|>").peek(),
-    ]
-});
-
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
@@ -988,7 +1016,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `,`, `{`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -1007,6 +1035,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool>").at_end(const { &[] }),
         Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
@@ -1440,12 +1469,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_2,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_FUNCTION_CLOSE,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_C,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1460,8 +1490,8 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_NAME_2_MARKERS,
                     const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
                 ),
-            State::new("ARGUMENTS", Some(Hole::Python))
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("AFTER_FUNCTION_CLOSE", None)
                 .markers(
                     &AFTER_FUNCTION_CLOSE_MARKERS,
@@ -1511,6 +1541,8 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Python))
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_3_MARKERS,
@@ -1628,6 +1660,31 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
+                        ]
+                    },
+                ),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
+                        ]
+                    },
+                ),
             State::new("AFTER_PER_CALL_END_5", None)
                 .markers(
                     &AFTER_PER_CALL_END_5_MARKERS,
@@ -1741,18 +1798,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_FUNCTION_CLOSE,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_C,
-                        ]
-                    },
-                ),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
@@ -1833,6 +1878,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_CLOSE)
@@ -2235,12 +2286,13 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
-                    Found::Marker(2) => Flow::Go(ARGUMENTS),
-                    Found::Marker(3..=5) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(6) => {
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4..=6) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(7) => {
                         io.missing_marker("}");
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
@@ -2265,10 +2317,10 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENTS => {
-                match io.python_arguments() {
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -2333,6 +2385,13 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
+                }
+            }
+            ARGUMENTS => {
+                match io.python_arguments() {
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
                 }
             }
             ARGUMENT_NAME_3 => {
@@ -2403,6 +2462,29 @@ impl Machine for Parser {
                     Found::Marker(2) => Flow::Go(AFTER_ARGUMENTS_QUOTE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(1..=3) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(4) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(3) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_PER_CALL_END_5 => {
@@ -2497,17 +2579,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(3) => {
-                        io.missing_marker("}");
-                        Flow::Go(AFTER_FUNCTION_CLOSE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
@@ -2592,45 +2663,50 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(16) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(17) => {
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(17) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(18) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(18 | 19 | 21 | 22) => {
+                    Found::Marker(19 | 20 | 22 | 23) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(24..=27) => {
+                    Found::Marker(25..=28) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(28 | 29) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(30..=36) => {
+                    Found::Marker(31..=37) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(37..=40) => {
+                    Found::Marker(38..=41) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

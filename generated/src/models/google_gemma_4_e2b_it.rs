@@ -71,50 +71,56 @@ const ARGUMENT_NAME: StateId = StateId(13);
 /// The name of an argument.
 const ARGUMENT_NAME_2: StateId = StateId(14);
 
-/// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(15);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(15);
 
 /// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(16);
 
+/// The arguments, as one Python literal.
+const ARGUMENTS: StateId = StateId(17);
+
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(17);
+const ARGUMENT_NAME_3: StateId = StateId(18);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(21);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(23);
+const AFTER_ARGUMENTS: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(25);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_5: StateId = StateId(26);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(24);
+const UNPARSED_3: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(25);
+const AFTER_PER_CALL_START_5: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(26);
-
-/// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(27);
+const AFTER_TOOLS: StateId = StateId(29);
 
 /// A call, as one object.
-const CALL: StateId = StateId(28);
+const CALL: StateId = StateId(30);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(29);
+const AFTER_CALL: StateId = StateId(31);
 const MARKER_TURN: Marker = Marker::new("<turn|>")
     .layout("", "\n")
     .at_end(const {
@@ -301,6 +307,8 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_AFTER_FUNCTION_CLOSE: Transition = Transition::new(
     "tools.function.close",
     &[],
@@ -317,6 +325,8 @@ const TO_AFTER_FUNCTION_CLOSE_C: Transition = Transition::new(
         const { &[Action::MissingMarker(text("}"))] },
         AFTER_FUNCTION_CLOSE,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
@@ -647,16 +657,18 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`, `{`, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, ````json`, `````, `}`, `)`, `]`, `<tool_call|>`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\""),
         Marker::new("'"),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("}"),
         Marker::new(")"),
         Marker::new("]"),
         Marker::new("<tool_call|>").peek(),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -668,6 +680,11 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
 static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
@@ -811,6 +828,27 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
+/// The markers of this state: `````, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("```").followed_by(const { &[text("}")] }),
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
+    ]
+});
+
+/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
+    ]
+});
+
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
@@ -882,16 +920,6 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("}"),
-        Marker::new(")"),
-        Marker::new("]"),
-        Marker::new("<tool_call|>").peek(),
-    ]
-});
-
 /// The markers of this state: `{`; compared with the text at the current position.
 static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
@@ -939,7 +967,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `,`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
+/// The markers of this state: `<turn|>`, `<|tool_response>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `,`, `{`, `]`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_TURN,
@@ -957,6 +985,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool>").at_end(const { &[] }),
         Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<tool_call|>"),
         Marker::new("<|tool_call>call:"),
@@ -1359,12 +1388,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_2,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_FUNCTION_CLOSE,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_C,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1379,8 +1409,8 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_NAME_2_MARKERS,
                     const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
                 ),
-            State::new("ARGUMENTS", Some(Hole::Python))
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("AFTER_FUNCTION_CLOSE", None)
                 .markers(
                     &AFTER_FUNCTION_CLOSE_MARKERS,
@@ -1427,6 +1457,8 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Python))
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_3_MARKERS,
@@ -1543,6 +1575,31 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
+                        ]
+                    },
+                ),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
+                        ]
+                    },
+                ),
             State::new("AFTER_PER_CALL_END_5", None)
                 .markers(
                     &AFTER_PER_CALL_END_5_MARKERS,
@@ -1650,18 +1707,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_FUNCTION_CLOSE,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_C,
-                        ]
-                    },
-                ),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
@@ -1738,6 +1783,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_CLOSE)
@@ -2114,12 +2165,13 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
-                    Found::Marker(2) => Flow::Go(ARGUMENTS),
-                    Found::Marker(3..=5) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(6) => {
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4..=6) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(7) => {
                         io.missing_marker("}");
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
@@ -2144,10 +2196,10 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENTS => {
-                match io.python_arguments() {
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -2212,6 +2264,13 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
+                }
+            }
+            ARGUMENTS => {
+                match io.python_arguments() {
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
                 }
             }
             ARGUMENT_NAME_3 => {
@@ -2282,6 +2341,29 @@ impl Machine for Parser {
                     Found::Marker(2) => Flow::Go(AFTER_ARGUMENTS_QUOTE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(1..=3) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(4) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(3) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_PER_CALL_END_5 => {
@@ -2376,17 +2458,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(3) => {
-                        io.missing_marker("}");
-                        Flow::Go(AFTER_FUNCTION_CLOSE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_TOOLS => {
                 match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
@@ -2471,45 +2542,50 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(15) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(16) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(17) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(17 | 18 | 20 | 21) => {
+                    Found::Marker(18 | 19 | 21 | 22) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_5)
                     }
-                    Found::Marker(23..=25) => {
+                    Found::Marker(24..=26) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28..=34) => {
+                    Found::Marker(29..=35) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(35..=37) => {
+                    Found::Marker(36..=38) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -77,8 +77,8 @@ const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(15);
 /// The value of an argument, as raw text.
 const ARGUMENT_VALUE: StateId = StateId(16);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(17);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(17);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(18);
@@ -95,35 +95,41 @@ const AFTER_SECTION_END_6: StateId = StateId(21);
 /// Answer text.
 const CONTENT_2: StateId = StateId(22);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(23);
+
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(23);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_9: StateId = StateId(24);
+const AFTER_SECTION_END_9: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(25);
+const AFTER_ARGUMENTS: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(27);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(28);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_3: StateId = StateId(26);
+const ARGUMENT_VALUE_3: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(27);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(30);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(28);
+const AFTER_CALL: StateId = StateId(31);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(29);
-
-/// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(30);
+const AFTER_TOOLS_8: StateId = StateId(32);
 
 /// Broken markup.
-const UNPARSED_5: StateId = StateId(31);
+const UNPARSED_5: StateId = StateId(33);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_12: StateId = StateId(32);
+const AFTER_SECTION_END_12: StateId = StateId(34);
 const MARKER_HY_EOS_OPENSOURCE: Marker = Marker::new("<｜hy_eos:opensource｜>")
     .at_end(const { &[] });
 const MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
@@ -298,6 +304,8 @@ const TO_AFTER_TURN_END_C: Transition = Transition::new(
         AFTER_TURN_END,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
     &[],
@@ -359,17 +367,13 @@ const TO_CONTENT_G: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_2: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenFence] },
-        CONTENT_2,
-    )
-    .recovery();
 const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
         AFTER_SECTION_START_2,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
@@ -435,7 +439,7 @@ const TO_CONTENT_I: Transition = Transition::new(
         CONTENT,
     )
     .recovery();
-const TO_CONTENT_2_B: Transition = Transition::new(
+const TO_CONTENT_2: Transition = Transition::new(
         "content",
         const { &[Action::EndCalls, Action::OpenFence] },
         CONTENT_2,
@@ -457,6 +461,12 @@ const TO_CONTENT_J: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CONTENT_2_B: Transition = Transition::new(
+        "content",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenFence] },
+        CONTENT_2,
+    )
+    .recovery();
 const TO_CONTENT_2_C: Transition = Transition::new(
         "content",
         const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
@@ -648,7 +658,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `{`, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, ````json`, `````, `<arg_key:opensource>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -657,7 +667,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_HY_EOS_OPENSOURCE,
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<arg_key:opensource>"),
         Marker::new("</tool_call:opensource>"),
         Marker::new("<tool_call:opensource>").peek(),
@@ -676,8 +687,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
-        Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -693,13 +704,13 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<arg_key:opensource>"),
                     text("</tool_call:opensource>"),
                     text("<tool_call:opensource>"),
                     text("</tool_calls:opensource>"),
                     text("<think:opensource>"),
                     text("<tool_calls:opensource>"),
+                    text("{"),
                 ]
             }),
         MARKER_TOOL_CALL_OPENSOURCE_B,
@@ -707,34 +718,9 @@ static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers = Markers::new(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_HY_EOS_OPENSOURCE,
-        Marker::new("</tool_call:opensource>"),
-        Marker::new("<tool_call:opensource>").peek(),
-        MARKER_TOOL_CALLS_OPENSOURCE,
-        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
-        Marker::new("</arg_value:opensource>"),
-        Marker::new("<｜hy_eos:opensource｜>"),
-        Marker::new("</think:opensource>"),
-        Marker::new("<think:opensource>"),
-        Marker::new("<｜hy_Assistant:opensource｜>"),
-        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        Marker::new("<｜hy_User:opensource｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        Marker::new("</think:opensource>\n"),
-        Marker::new("<tool_calls:opensource>"),
-    ]
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `</arg_key:opensource>`, `<arg_value:opensource>`; compared with the text at the current position.
@@ -823,6 +809,36 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
     ]
 });
 
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
+        Marker::new("</tool_call:opensource>"),
+        Marker::new("<tool_call:opensource>").peek(),
+        MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
+        Marker::new("</arg_value:opensource>"),
+        Marker::new("<｜hy_eos:opensource｜>"),
+        Marker::new("</think:opensource>"),
+        Marker::new("<think:opensource>"),
+        Marker::new("<｜hy_Assistant:opensource｜>"),
+        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("</think:opensource>\n"),
+        Marker::new("<tool_calls:opensource>"),
+    ]
+});
+
 /// The markers of this state: `<｜hy_eos:opensource｜>`; searched for by `<` (memchr).
 static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<｜hy_eos:opensource｜>").peek()]
@@ -852,6 +868,78 @@ static AFTER_SECTION_END_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>"),
         MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("<tool_calls:opensource>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `}`, `````, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `<tool_calls:opensource>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</tool_call:opensource>"),
+                    text("<tool_call:opensource>"),
+                    text("</tool_calls:opensource>"),
+                    text("<think:opensource>"),
+                    text("<tool_calls:opensource>"),
+                ]
+            }),
+        Marker::new("</tool_call:opensource>"),
+        Marker::new("<tool_call:opensource>").peek(),
+        MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
+        Marker::new("</arg_value:opensource>"),
+        Marker::new("<｜hy_eos:opensource｜>"),
+        Marker::new("</think:opensource>"),
+        Marker::new("<think:opensource>"),
+        Marker::new("<｜hy_Assistant:opensource｜>"),
+        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("</think:opensource>\n"),
+        Marker::new("<tool_calls:opensource>"),
+    ]
+});
+
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_HY_EOS_OPENSOURCE,
+        Marker::new("</tool_call:opensource>"),
+        Marker::new("<tool_call:opensource>").peek(),
+        MARKER_TOOL_CALLS_OPENSOURCE,
+        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
+        Marker::new("</arg_value:opensource>"),
+        Marker::new("<｜hy_eos:opensource｜>"),
+        Marker::new("</think:opensource>"),
+        Marker::new("<think:opensource>"),
+        Marker::new("<｜hy_Assistant:opensource｜>"),
+        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("<｜hy_User:opensource｜>"),
+        Marker::new("<|end_of_text|>"),
+        Marker::new("<|endoftext|>"),
+        Marker::new("<|eot_id|>"),
+        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
+        Marker::new("</think:opensource>\n"),
+        Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -913,38 +1001,7 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_5_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_HY_EOS_OPENSOURCE,
-        Marker::new("</tool_call:opensource>"),
-        Marker::new("<tool_call:opensource>").peek(),
-        MARKER_TOOL_CALLS_OPENSOURCE,
-        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
-        Marker::new("</arg_value:opensource>"),
-        Marker::new("<｜hy_eos:opensource｜>"),
-        Marker::new("</think:opensource>"),
-        Marker::new("<think:opensource>"),
-        Marker::new("<｜hy_Assistant:opensource｜>"),
-        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        Marker::new("<｜hy_User:opensource｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        Marker::new("</think:opensource>\n"),
-        Marker::new("```"),
-        Marker::new("<tool_calls:opensource>"),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `}`, `,`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `}`, `,`, `{`, `]`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -955,6 +1012,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_HY_EOS_OPENSOURCE,
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("</tool_call:opensource>"),
         MARKER_TOOL_CALL_OPENSOURCE,
@@ -979,7 +1037,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
-static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_8_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -1423,8 +1481,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_END_4_B,
@@ -1443,8 +1501,8 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
-                            TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1508,39 +1566,8 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_PER_CALL_END_4,
-                            TO_AFTER_PER_CALL_END_4_B,
-                            TO_AFTER_SECTION_END_5_B,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_AFTER_SECTION_END_6_E,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_AFTER_SECTION_END_6_F,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_CONTENT_G,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -1601,7 +1628,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_CONTENT_I,
-                            TO_CONTENT_2_B,
+                            TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -1676,6 +1703,39 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .end(&[]),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_AFTER_PER_CALL_END_4_B,
+                            TO_AFTER_SECTION_END_5_B,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_E,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_F,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_G,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_3_MARKERS,
@@ -1722,6 +1782,82 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_AFTER_PER_CALL_END_4_B,
+                            TO_AFTER_SECTION_END_5_B,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_E,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_F,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_G,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_TURN_END_C,
+                            TO_AFTER_PER_CALL_END_4,
+                            TO_AFTER_PER_CALL_END_4_B,
+                            TO_AFTER_SECTION_END_5_B,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_E,
+                            TO_AFTER_SECTION_END_6_D,
+                            TO_AFTER_SECTION_END_6_F,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CONTENT_G,
+                            TO_CONTENT_2_B,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_ARGUMENTS_NAME_SUFFIX_3", None)
                 .markers(
                     &AFTER_ARGUMENTS_NAME_SUFFIX_3_MARKERS,
@@ -1809,42 +1945,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
-                            TO_CONTENT_2,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_PER_CALL_END_4,
-                            TO_AFTER_PER_CALL_END_4_B,
-                            TO_AFTER_SECTION_END_5_B,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_AFTER_SECTION_END_6_E,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_AFTER_SECTION_END_6_F,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_CONTENT_G,
-                            TO_CONTENT_2,
+                            TO_CONTENT_2_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1874,7 +1975,13 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TOOLS,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_TOOLS_5).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_8).recovery(),
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_5,
@@ -1899,9 +2006,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_5)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_5", None)
+            State::new("AFTER_TOOLS_8", None)
                 .markers(
-                    &AFTER_TOOLS_5_MARKERS,
+                    &AFTER_TOOLS_8_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1980,7 +2087,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_D,
                             TO_UNPARSED_2_D,
                             TO_CONTENT_I,
-                            TO_CONTENT_2_B,
+                            TO_CONTENT_2,
                             TO_AFTER_SECTION_START_2_D,
                         ]
                     },
@@ -2447,60 +2554,52 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(9) => {
-                        io.missing_marker("</tool_call:opensource>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(10) => {
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(11) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(11..=13) => {
+                    Found::Marker(12..=14) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(15) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17..=23) => {
+                    Found::Marker(18..=24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
                     Found::Marker(25) => {
                         io.end_call_incomplete();
                         io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
+                        Flow::Go(CONTENT)
                     }
                     Found::Marker(26) => {
                         io.end_call_incomplete();
@@ -2508,6 +2607,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
+                    Found::Marker(27) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2541,66 +2641,10 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(7) => {
-                        io.missing_marker("</tool_call:opensource>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_5)
-                    }
-                    Found::Marker(9..=11) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15..=21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -2738,6 +2782,69 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(7) => {
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_5)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
             UNPARSED_3 => {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0) => {
@@ -2783,6 +2890,151 @@ impl Machine for Parser {
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(9) => {
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_5)
+                    }
+                    Found::Marker(11..=13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(17..=23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(25) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(7) => {
+                        io.missing_marker("</tool_call:opensource>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_4)
+                    }
+                    Found::Marker(8) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_5)
+                    }
+                    Found::Marker(9..=11) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_6)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(15..=21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        if !io.open_fence() {
+                            return Flow::Mismatch;
+                        }
+                        Flow::Go(CONTENT_2)
+                    }
+                    Found::Marker(24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -2886,80 +3138,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(7) => {
-                        io.missing_marker("</tool_call:opensource>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_5)
-                    }
-                    Found::Marker(9..=11) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15..=21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(24) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
             AFTER_CALL => {
                 match io.expect(&AFTER_CALL_MARKERS) {
                     Found::Marker(0..=5) => {
@@ -2976,53 +3154,58 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_8),
+                    Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }
-                    Found::Marker(12..=14) => {
+                    Found::Marker(13..=15) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(18..=24) => {
+                    Found::Marker(19..=25) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(26) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(27) => {
                         io.end_call();
                         io.end_calls();
                         if !io.open_fence() {
@@ -3030,7 +3213,7 @@ impl Machine for Parser {
                         }
                         Flow::Go(CONTENT_2)
                     }
-                    Found::Marker(27) => {
+                    Found::Marker(28) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3044,8 +3227,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+            AFTER_TOOLS_8 => {
+                match io.expect(&AFTER_TOOLS_8_MARKERS) {
                     Found::Marker(0..=5) => {
                         io.end_call();
                         io.end_calls();
@@ -3213,12 +3396,17 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_5 => {
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_CONTENT_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_5 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
@@ -3228,7 +3416,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_5 => {
+            AFTER_TOOLS_8 => {
                 io.end_call();
                 io.end_calls();
                 true

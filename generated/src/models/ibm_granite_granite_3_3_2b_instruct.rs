@@ -57,7 +57,7 @@ const UNPARSED_2: StateId = StateId(8);
 const AFTER_SECTION_START_2: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_CONTENT: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_TURN_END_9: StateId = StateId(11);
@@ -66,7 +66,7 @@ const AFTER_TURN_END_9: StateId = StateId(11);
 const AFTER_SECTION_START_3: StateId = StateId(12);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(13);
+const AFTER_TOOLS: StateId = StateId(13);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(14);
@@ -81,7 +81,7 @@ const CALL_2: StateId = StateId(16);
 const AFTER_CALL: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(18);
+const AFTER_TOOLS_5: StateId = StateId(18);
 const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
     .layout("", "\n")
     .at_end(const {
@@ -118,6 +118,16 @@ const MARKER_START_OF_ROLE_USER_END_OF_ROLE: Marker = Marker::new(
     )
     .peek();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const {
+        &[
+            text("<think>"),
+            text("<response>"),
+            text("</response>"),
+            text("<|tool_call|>"),
+            text("<|end_of_text|>"),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -160,13 +170,13 @@ const TO_CONTENT_D: Transition = Transition::new(
     .recovery();
 const TO_CONTENT_E: Transition = Transition::new("reasoning.end", &[], CONTENT)
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_AFTER_TURN_END_9: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed] },
         AFTER_TURN_END_9,
     )
-    .recovery();
-const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
 const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
     .recovery();
@@ -372,30 +382,24 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<|end_of_text|>").peek(),
         MARKER_START_OF_ROLE_USER_END_OF_ROLE,
         Marker::new("<|tool_call|>"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
 /// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
@@ -419,15 +423,15 @@ static AFTER_TURN_END_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<|end_of_text|>").peek(),
         MARKER_START_OF_ROLE_USER_END_OF_ROLE,
         Marker::new("<|tool_call|>").peek(),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -435,7 +439,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -486,7 +490,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `}`, `````, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `}`, `,`, `]`, `````, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -498,20 +502,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_START_OF_CITE,
         Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[
-                    text(","),
-                    text("]"),
-                    text("<think>"),
-                    text("<response>"),
-                    text("</response>"),
-                    text("<|tool_call|>"),
-                    text("<|end_of_text|>"),
-                ]
-            }),
         Marker::new(","),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -522,8 +515,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `````, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
         Marker::new("</s>").at_end(const { &[] }),
@@ -533,8 +526,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_START_OF_CITE,
         Marker::new("<|tool_call|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -773,7 +765,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_TURN_END_9,
                             TO_AFTER_TURN_END_9,
                             Transition::new(
@@ -782,8 +775,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -791,13 +783,12 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_CONTENT", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -835,7 +826,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_TURN_END_9,
                             TO_AFTER_TURN_END_9,
                             Transition::new(
@@ -844,8 +836,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_TURN_END_9,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -853,9 +844,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_CONTENT", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_CONTENT_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -950,12 +941,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
@@ -963,8 +948,14 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall] },
-                                AFTER_TURN_END_9,
+                                AFTER_TOOLS_5,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_TURN_END_9,
+                                )
+                                .recovery(),
                             TO_AFTER_TURN_END_9_C,
                             TO_START_2_C,
                             TO_CONTENT_I,
@@ -983,9 +974,9 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_CONTENT_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -996,12 +987,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new("tools", &[], AFTER_TURN_END_9),
+                            Transition::new("content", &[], AFTER_TURN_END_9).recovery(),
                             TO_AFTER_TURN_END_9_B,
                             TO_START_2_B,
                             TO_CONTENT_F,
@@ -1220,24 +1206,24 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1 | 2) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2 | 3) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(3) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(4 | 5) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(7 | 8) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
-                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
@@ -1284,20 +1270,20 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_3 => {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=3) => {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2..=4) => {
                         io.unparsed();
                         Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(4 | 5) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(6) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(7 | 8) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(CALL_2),
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1419,12 +1405,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(9) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(10) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(11) => {
                         io.end_call();
@@ -1466,8 +1452,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1476,30 +1462,26 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(8) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(9) => Flow::Go(AFTER_TURN_END_9),
-                    Found::Marker(10) => {
+                    Found::Marker(8) => Flow::Go(AFTER_TURN_END_9),
+                    Found::Marker(9) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(11 | 12) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1533,7 +1515,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

@@ -820,7 +820,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `}`, `,`, `{`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -837,6 +837,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
@@ -1663,6 +1664,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_CONTENT).recovery(),
@@ -2502,55 +2509,60 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(14) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(15) => {
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(15) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22..=27) => {
+                    Found::Marker(23..=28) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(28 | 29) => {
+                    Found::Marker(29 | 30) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(30) => {
+                    Found::Marker(31) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(31) => {
+                    Found::Marker(32) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

@@ -68,8 +68,8 @@ const CALL_ID: StateId = StateId(12);
 /// Only markers may come here.
 const AFTER_CALL_ID_SUFFIX: StateId = StateId(13);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(14);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(14);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(15);
@@ -77,20 +77,26 @@ const ARGUMENT_NAME: StateId = StateId(15);
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(16);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(17);
+
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(17);
+const UNPARSED_3: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_4: StateId = StateId(18);
+const AFTER_PER_CALL_START_4: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(20);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(21);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_TURN_END_11: StateId = StateId(20);
-
-/// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_TURN_END_11: StateId = StateId(23);
 const MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG: Marker = Marker::new(
         "<|close|>message<|sep|><|end_of_msg|>",
     )
@@ -256,6 +262,8 @@ const TO_AFTER_TURN_END_5_C: Transition = Transition::new(
         AFTER_TURN_END_5,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
     &[],
@@ -337,16 +345,12 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
         AFTER_SECTION_START_2,
     )
     .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
+    .recovery();
 const TO_UNPARSED_3: Transition = Transition::new(
         "",
         const { &[Action::EndCallIncomplete, Action::HoldBack] },
         UNPARSED_3,
-    )
-    .recovery();
-const TO_CONTENT_J: Transition = Transition::new(
-        "tools.arguments.name_prefix",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
-        CONTENT,
     )
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
@@ -372,11 +376,17 @@ const TO_ARGUMENT_VALUE_B: Transition = Transition::new(
         ARGUMENT_VALUE,
     )
     .recovery();
-const TO_CONTENT_K: Transition = Transition::new(
+const TO_CONTENT_J: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
 );
+const TO_CONTENT_K: Transition = Transition::new(
+        "tools.arguments.name_prefix",
+        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Unparsed] },
+        CONTENT,
+    )
+    .recovery();
 const TO_AFTER_TURN_END_11: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndArgument, Action::EndCallIncomplete] },
@@ -572,7 +582,7 @@ static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\"`; compared with the text at the current position.
 static CALL_ID_MARKERS: Markers = Markers::expected(const { &[Marker::new("\"")] });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `{`, `<|sep|><|open|>argument key=\"`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, ````json`, `````, `<|sep|><|open|>argument key=\"`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`, `{`; compared with the text at the current position.
 static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
@@ -585,7 +595,8 @@ static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_KIMI_IMAGE_PLACEHOLDER,
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<|sep|><|open|>argument key=\""),
         Marker::new("<|sep|><|close|>call<|sep|>"),
         Marker::new("<|open|>call tool=\"").peek(),
@@ -600,37 +611,13 @@ static AFTER_CALL_ID_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
         Marker::new("<|open|>message role=\"user\"<|sep|>"),
         Marker::new("<|open|>tools<|sep|>"),
+        Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
-        MARKER_CLOSE,
-        MARKER_CLOSE_MESSAGE,
-        MARKER_CLOSE_MESSAGE_SEP,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_KIMI_IMAGE_PLACEHOLDER,
-        Marker::new("<|sep|><|close|>call<|sep|>"),
-        Marker::new("<|open|>call tool=\"").peek(),
-        Marker::new("<|close|>tools<|sep|>"),
-        Marker::new("<|close|>argument"),
-        Marker::new("<|close|>think<|sep|>"),
-        Marker::new("<|open|>think<|sep|>"),
-        Marker::new("<|open|>response<|sep|>"),
-        Marker::new("<|close|>response<|sep|>"),
-        Marker::new("<|sep|><|open|>argument key=\""),
-        Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
-        Marker::new("<|kimi_image_placeholder|>"),
-        Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
-        Marker::new("<|open|>message role=\"user\"<|sep|>"),
-        Marker::new("<|open|>tools<|sep|>"),
-    ]
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `\" type=\"string\"<|sep|>`, `\" type=\"number\"<|sep|>`, `\" type=\"integer\"<|sep|>`, `\" type=\"boolean\"<|sep|>`, `\" type=\"object\"<|sep|>`, `\" type=\"array\"<|sep|>`, `\" type=\"null\"<|sep|>`, `\"<|sep|>`, `\" type=string<|sep|>`; compared with the text at the current position.
@@ -675,6 +662,36 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
+        MARKER_CLOSE,
+        MARKER_CLOSE_MESSAGE,
+        MARKER_CLOSE_MESSAGE_SEP,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
+        Marker::new("<|sep|><|close|>call<|sep|>"),
+        Marker::new("<|open|>call tool=\"").peek(),
+        Marker::new("<|close|>tools<|sep|>"),
+        Marker::new("<|close|>argument"),
+        Marker::new("<|close|>think<|sep|>"),
+        Marker::new("<|open|>think<|sep|>"),
+        Marker::new("<|open|>response<|sep|>"),
+        Marker::new("<|close|>response<|sep|>"),
+        Marker::new("<|sep|><|open|>argument key=\""),
+        Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
+        Marker::new("<|kimi_image_placeholder|>"),
+        Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
+        Marker::new("<|open|>message role=\"user\"<|sep|>"),
+        Marker::new("<|open|>tools<|sep|>"),
+    ]
+});
+
 /// The markers of this state: `<|open|>call tool=\"`, `<|open|>tools<|sep|>`, `<|close|>tools<|sep|>`; searched for by `<` (memchr).
 static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[
@@ -705,6 +722,83 @@ static AFTER_PER_CALL_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|open|>think<|sep|>"),
         Marker::new("<|open|>response<|sep|>"),
         Marker::new("<|close|>response<|sep|>"),
+        Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
+        Marker::new("<|open|>message role=\"user\"<|sep|>"),
+        Marker::new("<|open|>tools<|sep|>"),
+    ]
+});
+
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `}`, `````, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
+        MARKER_CLOSE,
+        MARKER_CLOSE_MESSAGE,
+        MARKER_CLOSE_MESSAGE_SEP,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<|sep|><|close|>call<|sep|>"),
+                    text("<|open|>call tool=\""),
+                    text("<|close|>tools<|sep|>"),
+                    text("<|open|>think<|sep|>"),
+                    text("<|open|>response<|sep|>"),
+                    text("<|close|>response<|sep|>"),
+                    text("<|open|>tools<|sep|>"),
+                    text("<|close|>message<|sep|><|end_of_msg|>"),
+                    text("<|close|>"),
+                    text("<|close|>message"),
+                    text("<|close|>message<|sep|>"),
+                ]
+            }),
+        Marker::new("<|sep|><|close|>call<|sep|>"),
+        Marker::new("<|open|>call tool=\"").peek(),
+        Marker::new("<|close|>tools<|sep|>"),
+        Marker::new("<|close|>argument"),
+        Marker::new("<|close|>think<|sep|>"),
+        Marker::new("<|open|>think<|sep|>"),
+        Marker::new("<|open|>response<|sep|>"),
+        Marker::new("<|close|>response<|sep|>"),
+        Marker::new("<|sep|><|open|>argument key=\""),
+        Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
+        Marker::new("<|kimi_image_placeholder|>"),
+        Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
+        Marker::new("<|open|>message role=\"user\"<|sep|>"),
+        Marker::new("<|open|>tools<|sep|>"),
+    ]
+});
+
+/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
+        MARKER_CLOSE,
+        MARKER_CLOSE_MESSAGE,
+        MARKER_CLOSE_MESSAGE_SEP,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_KIMI_IMAGE_PLACEHOLDER,
+        Marker::new("<|sep|><|close|>call<|sep|>"),
+        Marker::new("<|open|>call tool=\"").peek(),
+        Marker::new("<|close|>tools<|sep|>"),
+        Marker::new("<|close|>argument"),
+        Marker::new("<|close|>think<|sep|>"),
+        Marker::new("<|open|>think<|sep|>"),
+        Marker::new("<|open|>response<|sep|>"),
+        Marker::new("<|close|>response<|sep|>"),
+        Marker::new("<|sep|><|open|>argument key=\""),
+        Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
+        Marker::new("<|kimi_image_placeholder|>"),
         Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
         Marker::new("<|open|>message role=\"user\"<|sep|>"),
         Marker::new("<|open|>tools<|sep|>"),
@@ -850,36 +944,6 @@ static AFTER_TURN_END_11_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|open|>think<|sep|>"),
         Marker::new("<|open|>response<|sep|>"),
         Marker::new("<|close|>response<|sep|>"),
-        Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
-        Marker::new("<|kimi_image_placeholder|>"),
-        Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
-        Marker::new("<|open|>message role=\"user\"<|sep|>"),
-        Marker::new("<|open|>tools<|sep|>"),
-    ]
-});
-
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
-        MARKER_CLOSE,
-        MARKER_CLOSE_MESSAGE,
-        MARKER_CLOSE_MESSAGE_SEP,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_KIMI_IMAGE_PLACEHOLDER,
-        Marker::new("<|sep|><|close|>call<|sep|>"),
-        Marker::new("<|open|>call tool=\"").peek(),
-        Marker::new("<|close|>tools<|sep|>"),
-        Marker::new("<|close|>argument"),
-        Marker::new("<|close|>think<|sep|>"),
-        Marker::new("<|open|>think<|sep|>"),
-        Marker::new("<|open|>response<|sep|>"),
-        Marker::new("<|close|>response<|sep|>"),
-        Marker::new("<|sep|><|open|>argument key=\""),
         Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
         Marker::new("<|kimi_image_placeholder|>"),
         Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
@@ -1318,8 +1382,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
                             TO_AFTER_TURN_END_5_C,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_ARGUMENT_NAME,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_START_2_C,
@@ -1334,44 +1398,14 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_AFTER_SECTION_START_2_C,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_START_2_C,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_F,
-                            TO_AFTER_SECTION_END_3_G,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_CONTENT_J,
-                            TO_CONTENT_H,
-                            TO_CONTENT_I,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -1431,8 +1465,41 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_K)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_CONTENT_K,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("UNPARSED_3", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_3_MARKERS,
@@ -1488,8 +1555,83 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_CONTENT_K)
+                .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_CONTENT_K,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_TURN_END_5_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_2_C,
+                            TO_AFTER_SECTION_END_3_E,
+                            TO_AFTER_SECTION_END_3_F,
+                            TO_AFTER_SECTION_END_3_G,
+                            TO_START_2_C,
+                            TO_CONTENT_F,
+                            TO_CONTENT_G,
+                            TO_CONTENT_K,
+                            TO_CONTENT_H,
+                            TO_CONTENT_I,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_AFTER_SECTION_START_2_C,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_3)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
@@ -1553,40 +1695,6 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_C,
                             TO_CONTENT_F,
                             TO_CONTENT_G,
-                            TO_CONTENT_H,
-                            TO_CONTENT_I,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_START_2_C,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_F,
-                            TO_AFTER_SECTION_END_3_G,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_CONTENT_J,
                             TO_CONTENT_H,
                             TO_CONTENT_I,
                             TO_UNPARSED_2_C,
@@ -2052,66 +2160,138 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_5)
                     }
-                    Found::Marker(10) => Flow::Go(ARGUMENTS),
-                    Found::Marker(11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => {
+                    Found::Marker(10 | 11) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.missing_marker("<|sep|><|close|>call<|sep|>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(15 | 16) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call_incomplete();
                         io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(22 | 23) => {
+                    Found::Marker(23 | 24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(25) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
+                    Found::Marker(26) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0) => {
+                        io.argument_text();
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(1..=6) => {
+                        io.argument_other(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(7 | 8) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_SECTION_END_3 => {
+                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(4..=9) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_5)
+                    }
+                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(13) => {
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(17 | 18) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
                     }
                 }
             }
@@ -2185,70 +2365,6 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0) => {
-                        io.argument_text();
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Marker(1..=6) => {
-                        io.argument_other(false);
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.argument(false);
-                        Flow::Go(ARGUMENT_VALUE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_SECTION_END_3 => {
-                match io.expect(&AFTER_SECTION_END_3_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(4..=9) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_5)
-                    }
-                    Found::Marker(10..=12) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(13) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17 | 18) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(20) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
             UNPARSED_3 => {
                 match io.broken_call(&UNPARSED_3_MARKERS) {
                     Found::Marker(0..=2) => {
@@ -2301,6 +2417,157 @@ impl Machine for Parser {
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(4..=9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_5)
+                    }
+                    Found::Marker(10) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20 | 21) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23 | 24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(25) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0..=3) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(4..=9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_5)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.missing_marker("<|sep|><|close|>call<|sep|>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(21 | 22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(23) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -2398,79 +2665,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(4..=9) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_5)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.missing_marker("<|sep|><|close|>call<|sep|>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21 | 22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(23) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -2501,12 +2695,17 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TURN_END_11 => {
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_CONTENT_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_TURN_END_11 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

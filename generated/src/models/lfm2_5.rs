@@ -74,50 +74,56 @@ const ARGUMENT_NAME: StateId = StateId(14);
 /// The name of an argument.
 const ARGUMENT_NAME_2: StateId = StateId(15);
 
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(16);
+
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(16);
+const ARGUMENTS: StateId = StateId(17);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(17);
+const ARGUMENT_NAME_3: StateId = StateId(18);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(18);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(21);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(22);
+const AFTER_ARGUMENTS: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(23);
+const AFTER_CONTENT_3: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_5: StateId = StateId(25);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_6: StateId = StateId(26);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(24);
+const UNPARSED_3: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_5: StateId = StateId(25);
+const AFTER_SECTION_START_5: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(26);
-
-/// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(27);
+const AFTER_TOOLS: StateId = StateId(29);
 
 /// A call, as one object.
-const CALL: StateId = StateId(28);
+const CALL: StateId = StateId(30);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(29);
+const AFTER_CALL: StateId = StateId(31);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_11: StateId = StateId(30);
+const AFTER_SECTION_START_11: StateId = StateId(32);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -140,16 +146,6 @@ const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
         ]
     });
 const MARKER_TOOL_CALL_START_B: Marker = Marker::new("<|tool_call_start|>[[")
-    .followed_by(const { &[] })
-    .or_named(const {
-        &[
-            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
-            NextName::new(NameKind::Function, "", "("),
-            NextName::new(NameKind::Function, "", "{"),
-            NextName::new(NameKind::Function, "", "["),
-        ]
-    });
-const MARKER: Marker = Marker::new("\n")
     .followed_by(const { &[] })
     .or_named(const {
         &[
@@ -286,6 +282,8 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_AFTER_SECTION_START_4_B: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
@@ -302,6 +300,8 @@ const TO_AFTER_SECTION_START_4_D: Transition = Transition::new(
         const { &[Action::MissingMarker(text(")")), Action::EndCall] },
         AFTER_SECTION_START_4,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
@@ -380,12 +380,6 @@ const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
 const TO_CALL_NAME_E: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
-        CALL_NAME,
-    )
-    .recovery();
-const TO_CALL_NAME_F: Transition = Transition::new(
-        "tools",
-        const { &[Action::EndCall, Action::Speculate] },
         CALL_NAME,
     )
     .recovery();
@@ -512,7 +506,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -523,7 +517,6 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
         Marker::new(";"),
-        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("</think>"),
@@ -538,16 +531,18 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`, `{`, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, ````json`, `````, `)`, `}`, `]`, `<|tool_call_end|>`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\""),
         Marker::new("'"),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new(")"),
         Marker::new("}"),
         Marker::new("]").peek(),
         Marker::new("<|tool_call_end|>").peek(),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -559,6 +554,11 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
 static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `=`, `:`; compared with the text at the current position.
@@ -637,6 +637,27 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
+/// The markers of this state: `````, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("```").followed_by(const { &[text(")")] }),
+        Marker::new(")"),
+        Marker::new("}"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
+    ]
+});
+
+/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(")"),
+        Marker::new("}"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
+    ]
+});
+
 /// The markers of this state: `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
@@ -667,7 +688,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `;`, `]`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -678,7 +699,6 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new(",").layout("", " "),
         Marker::new(";"),
-        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("</think>"),
@@ -688,16 +708,6 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
         MARKER_TOOL_CALL_START_B,
-    ]
-});
-
-/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new(")"),
-        Marker::new("}"),
-        Marker::new("]").peek(),
-        Marker::new("<|tool_call_end|>").peek(),
     ]
 });
 
@@ -728,7 +738,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `;`, `\n`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `;`, `<|tool_call_end|>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>`, `<|im_start|>user`, `</think>\n`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -739,9 +749,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(",").layout("", " "),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new(";"),
-        MARKER,
         Marker::new("<|tool_call_end|>"),
         Marker::new("</think>"),
         Marker::new("<think>"),
@@ -1039,7 +1049,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_C,
-                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             TO_AFTER_SECTION_END_6_B,
@@ -1076,12 +1085,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_2,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_SECTION_START_4_B,
                             TO_AFTER_SECTION_START_4_C,
                             TO_AFTER_SECTION_START_4_D,
                             TO_AFTER_SECTION_START_4_D,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1096,6 +1106,8 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_NAME_2_MARKERS,
                     const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
                 ),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENTS", Some(Hole::Python))
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
@@ -1188,6 +1200,31 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
+                        ]
+                    },
+                ),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
+                        ]
+                    },
+                ),
             State::new("AFTER_SECTION_END_5", None)
                 .markers(
                     &AFTER_SECTION_END_5_MARKERS,
@@ -1252,7 +1289,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_C,
-                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             TO_AFTER_SECTION_END_6_B,
@@ -1267,18 +1303,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_SECTION_START_4_B,
-                            TO_AFTER_SECTION_START_4_C,
-                            TO_AFTER_SECTION_START_4_D,
-                            TO_AFTER_SECTION_START_4_D,
-                        ]
-                    },
-                ),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
@@ -1335,12 +1359,22 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_end",
                                 const { &[Action::EndCall] },
                                 AFTER_SECTION_END_5,
                             ),
-                            TO_CALL_NAME_F,
-                            TO_CALL_NAME_F,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             TO_AFTER_SECTION_END_6_C,
                             TO_AFTER_SECTION_END_6_D,
                             TO_START_2_C,
@@ -1655,46 +1689,46 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6 | 7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(11) => {
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1710,16 +1744,17 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
-                    Found::Marker(2) => Flow::Go(ARGUMENTS),
-                    Found::Marker(3 | 4) => {
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4 | 5) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_4)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(6 | 7) => {
                         io.missing_marker(")");
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_4)
                     }
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
@@ -1740,6 +1775,13 @@ impl Machine for Parser {
                         io.argument_literal();
                         Flow::Go(ARGUMENT_VALUE)
                     }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1805,6 +1847,37 @@ impl Machine for Parser {
                     Found::Marker(2) => Flow::Go(AFTER_ARGUMENT_VALUE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(1 | 2) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Marker(3 | 4) => {
+                        io.missing_marker(")");
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.missing_marker(")");
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_SECTION_END_5 => {
@@ -1881,37 +1954,37 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6..=8) => {
+                    Found::Marker(6 | 7) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(11) => {
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_6)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1921,21 +1994,6 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                }
-            }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Marker(2 | 3) => {
-                        io.missing_marker(")");
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TOOLS => {
@@ -2028,12 +2086,17 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7 | 9 | 10) => {
+                    Found::Marker(7 | 10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(8) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }

@@ -68,50 +68,56 @@ const ARGUMENT_NAME: StateId = StateId(12);
 /// The name of an argument.
 const ARGUMENT_NAME_2: StateId = StateId(13);
 
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(14);
+
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(14);
+const ARGUMENTS: StateId = StateId(15);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(15);
+const ARGUMENT_NAME_3: StateId = StateId(16);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(16);
+const ARGUMENT_VALUE: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(17);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(18);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(19);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(20);
+const AFTER_ARGUMENTS: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(21);
+const AFTER_CONTENT_3: StateId = StateId(22);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_5: StateId = StateId(23);
+
+/// Only markers may come here.
+const AFTER_SECTION_END_6: StateId = StateId(24);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(22);
+const UNPARSED_3: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_5: StateId = StateId(23);
+const AFTER_SECTION_START_5: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(24);
-
-/// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(25);
+const AFTER_TOOLS: StateId = StateId(27);
 
 /// A call, as one object.
-const CALL: StateId = StateId(26);
+const CALL: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(27);
+const AFTER_CALL: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_11: StateId = StateId(28);
+const AFTER_SECTION_START_11: StateId = StateId(30);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -146,16 +152,6 @@ const MARKER_TOOL_CALL_START: Marker = Marker::new("<|tool_call_start|>")
         ]
     });
 const MARKER_TOOL_CALL_START_B: Marker = Marker::new("<|tool_call_start|>[[")
-    .followed_by(const { &[] })
-    .or_named(const {
-        &[
-            NextName::new(NameKind::Function, "", "<|tool_call_start|>"),
-            NextName::new(NameKind::Function, "", "("),
-            NextName::new(NameKind::Function, "", "{"),
-            NextName::new(NameKind::Function, "", "["),
-        ]
-    });
-const MARKER: Marker = Marker::new("\n")
     .followed_by(const { &[] })
     .or_named(const {
         &[
@@ -287,6 +283,8 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_AFTER_SECTION_START_4_B: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
@@ -303,6 +301,8 @@ const TO_AFTER_SECTION_START_4_D: Transition = Transition::new(
         const { &[Action::MissingMarker(text(")")), Action::EndCall] },
         AFTER_SECTION_START_4,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
@@ -370,12 +370,6 @@ const TO_AFTER_SECTION_START_3_C: Transition = Transition::new(
 const TO_CALL_NAME_E: Transition = Transition::new(
         "tools.section_start",
         const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
-        CALL_NAME,
-    )
-    .recovery();
-const TO_CALL_NAME_F: Transition = Transition::new(
-        "tools",
-        const { &[Action::EndCall, Action::Speculate] },
         CALL_NAME,
     )
     .recovery();
@@ -491,7 +485,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `,`, `;`, `]`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -506,7 +500,6 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
         MARKER_TOOL_RESPONSE_START,
         Marker::new(",").layout("", " "),
         Marker::new(";"),
-        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
@@ -522,16 +515,18 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`, `{`, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, ````json`, `````, `)`, `}`, `]`, `<|tool_call_end|>`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\""),
         Marker::new("'"),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new(")"),
         Marker::new("}"),
         Marker::new("]").peek(),
         Marker::new("<|tool_call_end|>").peek(),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -543,6 +538,11 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
 static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
+});
+
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `=`, `:`; compared with the text at the current position.
@@ -621,6 +621,27 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
+/// The markers of this state: `````, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("```").followed_by(const { &[text(")")] }),
+        Marker::new(")"),
+        Marker::new("}"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
+    ]
+});
+
+/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(")"),
+        Marker::new("}"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
+    ]
+});
+
 /// The markers of this state: `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
@@ -653,7 +674,7 @@ static UNPARSED_3_MARKERS: Markers = Markers::new(const {
     &[Marker::new("<|tool_call_start|>").peek(), Marker::new("<|tool_call_end|>").peek()]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `,`, `;`, `\n`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `,`, `;`, `]`, `<|tool_call_end|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -668,7 +689,6 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         MARKER_TOOL_RESPONSE_START,
         Marker::new(",").layout("", " "),
         Marker::new(";"),
-        MARKER,
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_end|>"),
@@ -676,16 +696,6 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
         MARKER_TOOL_CALL_START_B,
-    ]
-});
-
-/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new(")"),
-        Marker::new("}"),
-        Marker::new("]").peek(),
-        Marker::new("<|tool_call_end|>").peek(),
     ]
 });
 
@@ -721,7 +731,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `}`, `,`, `]`, `;`, `\n`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `}`, `,`, `{`, `]`, `;`, `<|tool_call_end|>`, `<|im_start|>assistant`, `<|tool_list_end|>`, `<|tool_list_start|>`, `<|tool_response_end|>`, `<|tool_response_start|>`, `<|im_end|>`, `<|im_start|>user`, `<|tool_call_start|>[`, `<|tool_call_start|>`, `<|tool_call_start|>[[`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -736,9 +746,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_TOOL_RESPONSE_START,
         Marker::new("}"),
         Marker::new(",").layout("", " "),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new(";"),
-        MARKER,
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|im_start|>assistant"),
         Marker::new("<|tool_list_end|>"),
@@ -1011,7 +1021,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_C,
-                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             Transition::new(
@@ -1044,12 +1053,13 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_2,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_AFTER_SECTION_START_4_B,
                             TO_AFTER_SECTION_START_4_C,
                             TO_AFTER_SECTION_START_4_D,
                             TO_AFTER_SECTION_START_4_D,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1064,6 +1074,8 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_NAME_2_MARKERS,
                     const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
                 ),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENTS", Some(Hole::Python))
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
@@ -1156,6 +1168,31 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
+                        ]
+                    },
+                ),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
+                        ]
+                    },
+                ),
             State::new("AFTER_SECTION_END_5", None)
                 .markers(
                     &AFTER_SECTION_END_5_MARKERS,
@@ -1226,7 +1263,6 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_C,
-                            TO_CALL_NAME_C,
                             TO_AFTER_SECTION_END_5,
                             TO_AFTER_SECTION_END_6,
                             TO_UNPARSED_2_B,
@@ -1239,18 +1275,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_SECTION_START_4_B,
-                            TO_AFTER_SECTION_START_4_C,
-                            TO_AFTER_SECTION_START_4_D,
-                            TO_AFTER_SECTION_START_4_D,
-                        ]
-                    },
-                ),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
@@ -1316,12 +1340,22 @@ pub static PROGRAM: Program = Program {
                                 CALL_NAME,
                             ),
                             Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_end",
                                 const { &[Action::EndCall] },
                                 AFTER_SECTION_END_5,
                             ),
-                            TO_CALL_NAME_F,
-                            TO_CALL_NAME_F,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL_NAME,
+                                )
+                                .recovery(),
                             TO_AFTER_SECTION_END_6_B,
                             TO_CONTENT_D,
                             TO_CONTENT_E,
@@ -1581,38 +1615,38 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10 | 11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(14) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(15) => {
+                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(15..=18) => {
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(19 | 20) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(22) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1628,16 +1662,17 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
-                    Found::Marker(2) => Flow::Go(ARGUMENTS),
-                    Found::Marker(3 | 4) => {
+                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(4 | 5) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_4)
                     }
-                    Found::Marker(5 | 6) => {
+                    Found::Marker(6 | 7) => {
                         io.missing_marker(")");
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_4)
                     }
+                    Found::Marker(8) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
@@ -1658,6 +1693,13 @@ impl Machine for Parser {
                         io.argument_literal();
                         Flow::Go(ARGUMENT_VALUE)
                     }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1725,6 +1767,37 @@ impl Machine for Parser {
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
             }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(1 | 2) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Marker(3 | 4) => {
+                        io.missing_marker(")");
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.missing_marker(")");
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             AFTER_SECTION_END_5 => {
                 match io.expect(&AFTER_SECTION_END_5_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_SECTION_END_6),
@@ -1790,28 +1863,28 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(10..=12) => {
+                    Found::Marker(10 | 11) => {
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_5),
-                    Found::Marker(14) => Flow::Go(AFTER_SECTION_END_6),
-                    Found::Marker(15 | 16) => {
+                    Found::Marker(12) => Flow::Go(AFTER_SECTION_END_5),
+                    Found::Marker(13) => Flow::Go(AFTER_SECTION_END_6),
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(17) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_3)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(18) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
@@ -1821,21 +1894,6 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                }
-            }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Marker(2 | 3) => {
-                        io.missing_marker(")");
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TOOLS => {
@@ -1918,12 +1976,17 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(11 | 13 | 14) => {
+                    Found::Marker(11 | 14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
                     Found::Marker(12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_5)
                     }

@@ -71,35 +71,41 @@ const AFTER_FUNCTION_NAME_SUFFIX_6: StateId = StateId(13);
 /// Only markers may come here.
 const AFTER_SECTION_END_3: StateId = StateId(14);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(15);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(15);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(16);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(19);
+
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(17);
+const ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(18);
+const AFTER_TURN_END_7: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(19);
+const AFTER_TOOLS_5: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(20);
-
-/// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(21);
+const AFTER_SECTION_START_3: StateId = StateId(23);
 
 /// A call, as one object.
-const CALL: StateId = StateId(22);
+const CALL: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(23);
+const AFTER_CALL: StateId = StateId(25);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(24);
+const CONTENT_2: StateId = StateId(26);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -123,7 +129,6 @@ const MARKER: Marker = Marker::new("\"\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<parameter name=\""),
             text("</invoke>"),
             text("<invoke name=\""),
@@ -131,13 +136,13 @@ const MARKER: Marker = Marker::new("\"\n")
             text("<think>"),
             text("<minimax:tool_call>"),
             text("[e~["),
+            text("{"),
         ]
     });
 const MARKER_B: Marker = Marker::new("\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<parameter name=\""),
             text("</invoke>"),
             text("<invoke name=\""),
@@ -145,6 +150,7 @@ const MARKER_B: Marker = Marker::new("\n")
             text("<think>"),
             text("<minimax:tool_call>"),
             text("[e~["),
+            text("{"),
         ]
     });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
@@ -209,7 +215,8 @@ const TO_CALL_NAME_3: Transition = Transition::new(
         CALL_NAME_3,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_TOOLS_5: Transition = Transition::new("tools", &[], AFTER_TOOLS_5)
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
@@ -233,6 +240,8 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         AFTER_TURN_END_2,
     )
+    .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
@@ -297,6 +306,8 @@ const TO_AFTER_SECTION_START_2_B: Transition = Transition::new(
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
         AFTER_SECTION_START_2,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
         "",
@@ -540,7 +551,6 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter name=\""),
                     text("</invoke>"),
                     text("<invoke name=\""),
@@ -548,13 +558,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<think>"),
                     text("<minimax:tool_call>"),
                     text("[e~["),
+                    text("{"),
                 ]
             }),
         Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter name=\""),
                     text("</invoke>"),
                     text("<invoke name=\""),
@@ -562,13 +572,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<think>"),
                     text("<minimax:tool_call>"),
                     text("[e~["),
+                    text("{"),
                 ]
             }),
         Marker::new(">")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter name=\""),
                     text("</invoke>"),
                     text("<invoke name=\""),
@@ -576,6 +586,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<think>"),
                     text("<minimax:tool_call>"),
                     text("[e~["),
+                    text("{"),
                 ]
             }),
         MARKER,
@@ -625,7 +636,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `<parameter=\'`, `<parameter name=\'`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ````json`, `````, `<parameter name=\"`, `<parameter=\"`, `<parameter=`, `<parameter=\'`, `<parameter name=\'`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -634,7 +645,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<parameter name=\""),
         Marker::new("<parameter=\""),
         Marker::new("<parameter="),
@@ -652,6 +664,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n"),
         Marker::new("[e~[\n]~b]user"),
         Marker::new("<minimax:tool_call>").layout("\n", ""),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -703,6 +716,22 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("\">"),
+        Marker::new("'>"),
+        Marker::new(">"),
+        Marker::new("\"\n"),
+        Marker::new("\n"),
+    ]
+});
+
 /// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; searched for by `[` and `<` (memchr2).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -727,14 +756,63 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("\">"),
-        Marker::new("'>"),
-        Marker::new(">"),
-        Marker::new("\"\n"),
-        Marker::new("\n"),
+        MARKER_E,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</invoke>"),
+                    text("<invoke name=\""),
+                    text("</minimax:tool_call>"),
+                    text("<think>"),
+                    text("<minimax:tool_call>"),
+                    text("[e~["),
+                ]
+            }),
+        Marker::new("</invoke>"),
+        Marker::new("<invoke name=\"").peek(),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
+    ]
+});
+
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_E,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</invoke>"),
+        Marker::new("<invoke name=\"").peek(),
+        Marker::new("<invoke=\"").layout("\n", ""),
+        Marker::new("<invoke=").layout("\n", ""),
+        Marker::new("<invoke='").layout("\n", ""),
+        Marker::new("<invoke name='").layout("\n", ""),
+        Marker::new("</minimax:tool_call>").layout("\n", ""),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("[e~[\n]~b]user"),
+        Marker::new("<minimax:tool_call>").layout("\n", ""),
     ]
 });
 
@@ -823,32 +901,8 @@ static AFTER_TURN_END_7_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_E,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</invoke>"),
-        Marker::new("<invoke name=\"").peek(),
-        Marker::new("<invoke=\"").layout("\n", ""),
-        Marker::new("<invoke=").layout("\n", ""),
-        Marker::new("<invoke='").layout("\n", ""),
-        Marker::new("<invoke name='").layout("\n", ""),
-        Marker::new("</minimax:tool_call>").layout("\n", ""),
-        Marker::new("</parameter>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("[e~[\n]~b]user"),
-        Marker::new("<minimax:tool_call>").layout("\n", ""),
-    ]
-});
-
 /// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
@@ -890,7 +944,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
+/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</invoke>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_E,
@@ -901,6 +955,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<invoke name=\"").layout("\n", ""),
         Marker::new("<invoke=\"").layout("\n", ""),
@@ -1169,7 +1224,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_5,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
@@ -1225,8 +1280,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
@@ -1244,6 +1299,7 @@ pub static PROGRAM: Program = Program {
                             TO_START_B,
                             TO_UNPARSED_2_B,
                             TO_AFTER_SECTION_START_2_B,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1322,6 +1378,31 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
+            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+                .markers(
+                    &ARGUMENT_NAME_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "tools.arguments.name_suffix",
+                                const {
+                                    &[
+                                        Action::Argument(ArgumentKind::BySchema {
+                                            python: false,
+                                        }),
+                                    ]
+                                },
+                                ARGUMENT_VALUE,
+                            ),
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                            TO_ARGUMENT_VALUE,
+                        ]
+                    },
+                ),
             State::new("ARGUMENTS", Some(Hole::Json))
                 .markers(
                     &ARGUMENTS_MARKERS,
@@ -1349,29 +1430,69 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
-            State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
+            State::new("AFTER_ARGUMENTS", None)
                 .markers(
-                    &ARGUMENT_NAME_MARKERS,
+                    &AFTER_ARGUMENTS_MARKERS,
                     const {
                         &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             Transition::new(
-                                "tools.arguments.name_suffix",
-                                const {
-                                    &[
-                                        Action::Argument(ArgumentKind::BySchema {
-                                            python: false,
-                                        }),
-                                    ]
-                                },
-                                ARGUMENT_VALUE,
-                            ),
-                            TO_ARGUMENT_VALUE,
-                            TO_ARGUMENT_VALUE,
-                            TO_ARGUMENT_VALUE,
-                            TO_ARGUMENT_VALUE,
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
                         ]
                     },
-                ),
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_B,
+                            TO_UNPARSED_2_B,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
@@ -1446,37 +1567,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
             State::new("AFTER_SECTION_START_3", None)
@@ -1489,7 +1582,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_5,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
@@ -1550,7 +1643,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    AFTER_TOOLS,
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1903,7 +2002,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS_5),
                     Found::Marker(6) => Flow::Go(AFTER_SECTION_START_3),
                     Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1956,49 +2055,50 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => {
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8..=12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.missing_marker("</invoke>");
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
                     }
-                    Found::Marker(14..=17) => {
+                    Found::Marker(15..=18) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(21) => {
+                    Found::Marker(22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
                     }
+                    Found::Marker(25) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2094,6 +2194,23 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -2152,14 +2269,131 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.argument(false);
-                        Flow::Go(ARGUMENT_VALUE)
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(9) => {
+                        io.missing_marker("</invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(7) => {
+                        io.missing_marker("</invoke>");
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(8..=11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             ARGUMENT_VALUE => {
@@ -2244,69 +2478,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
-                    }
-                    Found::Marker(7) => {
-                        io.missing_marker("</invoke>");
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
-                    }
-                    Found::Marker(8..=11) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_3)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2316,7 +2489,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_SECTION_START_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS_5),
                     Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
@@ -2399,44 +2572,49 @@ impl Machine for Parser {
                     Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
                     }
                     Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
+                    }
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(10..=13) => {
+                    Found::Marker(11..=14) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(14..=16) => {
+                    Found::Marker(15..=17) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2493,12 +2671,17 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_TURN_END_7 => {
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_CONTENT_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_TURN_END_7 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

@@ -374,7 +374,7 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `</s>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_S,
@@ -384,6 +384,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
@@ -771,6 +772,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1240,25 +1247,30 @@ impl Machine for Parser {
                     }
                     Found::Marker(7) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
                     }
                     Found::Marker(8) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

@@ -263,7 +263,7 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `{`, `]`, `[TOOL_CALLS]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -274,6 +274,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[INST]"),
@@ -587,6 +588,12 @@ pub static PROGRAM: Program = Program {
                                 .recovery(),
                             Transition::new(
                                     "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
                                     const { &[Action::EndCall] },
                                     AFTER_PER_CALL_START_3,
                                 )
@@ -893,14 +900,19 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_3)
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
                     }
                     Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START)
                     }
-                    Found::Marker(10..=15) => {
+                    Found::Marker(11..=16) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

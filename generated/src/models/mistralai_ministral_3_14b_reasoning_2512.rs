@@ -376,7 +376,7 @@ static AFTER_REASONING_END_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `{`, `]`, `[TOOL_CALLS]`, `[/THINK]`, `[THINK]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -387,6 +387,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("[TOOL_CALLS]"),
         Marker::new("[/THINK]"),
@@ -798,6 +799,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new(
@@ -1227,25 +1234,30 @@ impl Machine for Parser {
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
                     }
                     Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_REASONING_END_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(12..=17) => {
+                    Found::Marker(13..=18) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();

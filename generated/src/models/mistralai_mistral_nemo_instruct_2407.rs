@@ -42,13 +42,13 @@ const UNPARSED_2: StateId = StateId(3);
 const AFTER_SECTION_START: StateId = StateId(4);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(5);
+const AFTER_CONTENT: StateId = StateId(5);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_2: StateId = StateId(6);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(7);
+const AFTER_TOOLS: StateId = StateId(7);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(8);
@@ -63,8 +63,10 @@ const CALL_2: StateId = StateId(10);
 const AFTER_CALL: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(12);
+const AFTER_TOOLS_5: StateId = StateId(12);
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const { &[text("[TOOL_CALLS]")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -73,13 +75,13 @@ const TO_UNPARSED_2: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_CONTENT: Transition = Transition::new(
         "turn.end",
         const { &[Action::Unparsed, Action::EndCalls] },
         CONTENT,
     )
-    .recovery();
-const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
 const TO_AFTER_TOOLS_2: Transition = Transition::new("tools", &[], AFTER_TOOLS_2)
     .recovery();
@@ -137,10 +139,11 @@ static UNPARSED_MARKERS: Markers = Markers::new(const {
     &[Marker::new("[TOOL_CALLS]").peek()]
 });
 
-/// The markers of this state: `[`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("[INST]").peek(),
         Marker::new("<|end_of_text|>").peek(),
         Marker::new("<|endoftext|>").peek(),
@@ -148,29 +151,23 @@ static AFTER_SECTION_START_MARKERS: Markers = Markers::expected(const {
         Marker::new("</s>[INST]").peek(),
         Marker::new("<eos>[INST]").peek(),
         Marker::new("[TOOL_CALLS]"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `[`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("[INST]").peek(),
         Marker::new("<|end_of_text|>").peek(),
         Marker::new("<|endoftext|>").peek(),
@@ -178,8 +175,7 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("</s>[INST]").peek(),
         Marker::new("<eos>[INST]").peek(),
         Marker::new("[TOOL_CALLS]").peek(),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -187,7 +183,7 @@ static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -234,7 +230,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `````, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `]`, `````, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -244,10 +240,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const { &[text(","), text("]"), text("[TOOL_CALLS]")] }),
         Marker::new(","),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -258,8 +253,8 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `````, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
         Marker::new("<eos>").at_end(const { &[] }),
@@ -267,8 +262,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -380,7 +374,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
@@ -393,8 +388,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_SECTION_START_2,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -402,13 +396,12 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_CONTENT", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -421,7 +414,8 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
                             TO_CONTENT,
@@ -434,8 +428,7 @@ pub static PROGRAM: Program = Program {
                                     CONTENT,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -443,9 +436,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_CONTENT", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_CONTENT_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -534,21 +527,21 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
                             ),
                             Transition::new(
                                 "tools",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                CONTENT,
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_5,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall, Action::EndCalls] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -567,9 +560,9 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_CONTENT_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_C,
@@ -579,15 +572,11 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls] },
-                                CONTENT,
-                            ),
+                                    "content",
+                                    const { &[Action::EndCalls] },
+                                    CONTENT,
+                                )
+                                .recovery(),
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -646,8 +635,8 @@ members-2 ::= layout "," layout "\"arguments\"" layout ":" layout object
 members-5 ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"" members-4 | layout "," layout "\"id\"" layout ":" layout call-id members
 members ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\""
 members-3 ::= layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"" members-2 | layout "," layout "\"arguments\"" layout ":" layout object members
-more-3 ::= layout "," more-2 | layout "]" end | layout "[TOOL_CALLS]" more | layout
-end ::= layout "[TOOL_CALLS]" more | layout
+more-3 ::= layout "," more-2 | layout "]" more-4 | layout "[TOOL_CALLS]" more | layout
+more-4 ::= layout "[TOOL_CALLS]" more | layout
 "#;
 
 /// Whether the grammar holds only from a trigger on.
@@ -713,38 +702,14 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START => {
                 match io.expect(&AFTER_SECTION_START_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=6) => {
-                        io.unparsed();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_START_2),
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(11 | 12) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_SECTION_START_2 => {
-                match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1..=7) => {
+                    Found::Marker(2..=7) => {
                         io.unparsed();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8 | 9) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_START_2),
+                    Found::Marker(9) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(10) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(11 | 12) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -753,6 +718,30 @@ impl Machine for Parser {
             }
             AFTER_CONTENT => {
                 match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_SECTION_START_2 => {
+                match io.expect(&AFTER_SECTION_START_2_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2..=8) => {
+                        io.unparsed();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(9) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(11 | 12) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -827,12 +816,12 @@ impl Machine for Parser {
                     }
                     Found::Marker(7) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_TOOLS)
                     }
                     Found::Marker(8) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(9) => {
                         io.end_call();
@@ -859,26 +848,22 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0..=5) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(7) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=13) => {
+                    Found::Marker(7..=12) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)
@@ -902,7 +887,7 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }

@@ -795,7 +795,7 @@ static AFTER_PER_CALL_START_9_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `}`, `,`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `}`, `,`, `{`, `]`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|media_start|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -811,6 +811,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|media_start|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
@@ -1601,6 +1602,12 @@ pub static PROGRAM: Program = Program {
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
                                     AFTER_TOOLS,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_CONTENT).recovery(),
@@ -2439,55 +2446,60 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(14) => {
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(14) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(15) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(17) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(17) => {
+                    Found::Marker(18) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19 | 20) => {
+                    Found::Marker(20 | 21) => {
                         io.end_call();
                         io.end_calls();
                         io.unparsed();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(21..=25) => {
+                    Found::Marker(22..=26) => {
                         io.end_call();
                         io.end_calls();
                         io.other_token();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(26 | 27) => {
+                    Found::Marker(27 | 28) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(28) => {
+                    Found::Marker(29) => {
                         io.end_call();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(29) => {
+                    Found::Marker(30) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);

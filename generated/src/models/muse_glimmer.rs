@@ -65,8 +65,8 @@ const AFTER_FUNCTION_NAME_SUFFIX_2: StateId = StateId(11);
 /// Only markers may come here.
 const AFTER_FUNCTION_NAME_SUFFIX_3: StateId = StateId(12);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(13);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(13);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(14);
@@ -80,20 +80,26 @@ const AFTER_SEPARATOR: StateId = StateId(16);
 /// Only markers may come here.
 const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(17);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(18);
+
 /// Only markers may come here.
-const AFTER_PER_CALL_END_9: StateId = StateId(18);
+const AFTER_ARGUMENTS: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(20);
+
+/// Only markers may come here.
+const AFTER_PER_CALL_END_9: StateId = StateId(21);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_TURN_END_9: StateId = StateId(20);
-
-/// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_TURN_END_9: StateId = StateId(23);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(22);
+const CONTENT_2: StateId = StateId(24);
 const MARKER_EOT: Marker = Marker::new("<|eot|>")
     .at_end(const {
         &[
@@ -181,6 +187,8 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         AFTER_TURN_END_2,
     )
     .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
+    .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
     &[],
@@ -238,6 +246,8 @@ const TO_CALL_NAME_B: Transition = Transition::new(
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::Speculate] },
         CALL_NAME,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_CONTENT_F: Transition = Transition::new(
         "",
@@ -433,7 +443,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\">").layout("", "\n").with_function_at(0)]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `{`, `<atem:parameter name=\"`, `<atem:parameter=\"`, `<atem:parameter=`, `<atem:parameter=\'`, `<atem:parameter name=\'`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, ````json`, `````, `<atem:parameter name=\"`, `<atem:parameter=\"`, `<atem:parameter=`, `<atem:parameter=\'`, `<atem:parameter name=\'`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT,
@@ -444,7 +454,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|image|>").at_end(const { &[] }),
         Marker::new("<|video|>").at_end(const { &[] }),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<atem:parameter name=\""),
         Marker::new("<atem:parameter=\""),
         Marker::new("<atem:parameter="),
@@ -459,27 +470,13 @@ static AFTER_FUNCTION_NAME_SUFFIX_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot|>"),
         Marker::new("<|start|>user<|message|>"),
         Marker::new("to=").layout(" ", ""),
+        Marker::new("{").peek(),
     ]
 });
 
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `<|eot|>`, `<|start|>user<|message|>`; searched for by `<` (memchr).
-static ARGUMENTS_MARKERS: Markers = Markers::new(const {
-    &[
-        MARKER_EOT,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|image|>").at_end(const { &[] }),
-        Marker::new("<|video|>").at_end(const { &[] }),
-        Marker::new("</atem:invoke>").layout("", "\n"),
-        Marker::new("<|eom|><|start|>assistant"),
-        Marker::new("</atem:parameter>"),
-        Marker::new("</atem:function_calls>"),
-        Marker::new("<|eot|>"),
-        Marker::new("<|start|>user<|message|>"),
-    ]
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `\">`, `\'>`, `>`, `\"\n`, `\n`; compared with the text at the current position.
@@ -518,6 +515,84 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
         Marker::new("</atem:invoke>"),
         Marker::new("</atem:function_calls>"),
         Marker::new("<|eom|><|start|>assistant"),
+        Marker::new("to=self<|message|>").layout(" ", ""),
+        Marker::new("to=user<|message|>").layout(" ", ""),
+        Marker::new("<|eot|>"),
+        Marker::new("<|start|>user<|message|>"),
+        Marker::new("to=").layout(" ", ""),
+    ]
+});
+
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `<|eot|>`, `<|start|>user<|message|>`; searched for by `<` (memchr).
+static ARGUMENTS_MARKERS: Markers = Markers::new(const {
+    &[
+        MARKER_EOT,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
+        Marker::new("</atem:invoke>").layout("", "\n"),
+        Marker::new("<|eom|><|start|>assistant"),
+        Marker::new("</atem:parameter>"),
+        Marker::new("</atem:function_calls>"),
+        Marker::new("<|eot|>"),
+        Marker::new("<|start|>user<|message|>"),
+    ]
+});
+
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `}`, `````, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</atem:invoke>"),
+                    text("<|eom|><|start|>assistant"),
+                    text("to=self<|message|>"),
+                    text("to=user<|message|>"),
+                    text("to="),
+                    text("<|eot|>"),
+                ]
+            }),
+        Marker::new("</atem:invoke>").layout("", "\n"),
+        Marker::new("<|eom|><|start|>assistant"),
+        Marker::new("</atem:parameter>"),
+        Marker::new("</atem:function_calls>"),
+        Marker::new("to=self<|message|>").layout(" ", ""),
+        Marker::new("to=user<|message|>").layout(" ", ""),
+        Marker::new("<|eot|>"),
+        Marker::new("<|start|>user<|message|>"),
+        Marker::new("to=").layout(" ", ""),
+    ]
+});
+
+/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image|>").at_end(const { &[] }),
+        Marker::new("<|video|>").at_end(const { &[] }),
+        Marker::new("</atem:invoke>").layout("", "\n"),
+        Marker::new("<|eom|><|start|>assistant"),
+        Marker::new("</atem:parameter>"),
+        Marker::new("</atem:function_calls>"),
         Marker::new("to=self<|message|>").layout(" ", ""),
         Marker::new("to=user<|message|>").layout(" ", ""),
         Marker::new("<|eot|>"),
@@ -614,29 +689,6 @@ static AFTER_TURN_END_9_MARKERS: Markers = Markers::expected(const {
         Marker::new("<atem:parameter="),
         Marker::new("<atem:parameter='"),
         Marker::new("<atem:parameter name='"),
-        Marker::new("</atem:invoke>").layout("", "\n"),
-        Marker::new("<|eom|><|start|>assistant"),
-        Marker::new("</atem:parameter>"),
-        Marker::new("</atem:function_calls>"),
-        Marker::new("to=self<|message|>").layout(" ", ""),
-        Marker::new("to=user<|message|>").layout(" ", ""),
-        Marker::new("<|eot|>"),
-        Marker::new("<|start|>user<|message|>"),
-        Marker::new("to=").layout(" ", ""),
-    ]
-});
-
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_EOT,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|image|>").at_end(const { &[] }),
-        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("</atem:invoke>").layout("", "\n"),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("</atem:parameter>"),
@@ -923,8 +975,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
@@ -939,34 +991,14 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CALL_NAME_B,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
                 .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_AFTER_SEPARATOR,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -1040,6 +1072,90 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_H)
                 .end(const { &[Action::EndCalls] }),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_SEPARATOR,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_SEPARATOR,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CALL_NAME_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_F)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_PER_CALL_END_5,
+                            TO_AFTER_SEPARATOR,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CALL_NAME_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_F)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_9", None)
                 .markers(
                     &AFTER_PER_CALL_END_9_MARKERS,
@@ -1130,33 +1246,6 @@ pub static PROGRAM: Program = Program {
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_AFTER_SEPARATOR,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
-                            TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_CALL_NAME_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_F)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_SEPARATOR,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1589,41 +1678,42 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(8) => Flow::Go(ARGUMENTS),
-                    Found::Marker(9..=13) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(14) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(15) => {
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(10..=14) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(15) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SEPARATOR)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18) => {
+                    Found::Marker(19) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME)
                     }
+                    Found::Marker(24) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -1632,36 +1722,10 @@ impl Machine for Parser {
                     }
                 }
             }
-            ARGUMENTS => {
-                match io.json_arguments(&ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=7) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SEPARATOR)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1728,6 +1792,150 @@ impl Machine for Parser {
                     }
                     Found::Wait => Flow::Wait,
                     _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            ARGUMENTS => {
+                match io.json_arguments(&ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=7) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SEPARATOR)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=7) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(8) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(10) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SEPARATOR)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=7) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SEPARATOR)
+                    }
+                    Found::Marker(10 | 11) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(14 | 15) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -1848,59 +2056,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=7) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SEPARATOR)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14 | 15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
             CONTENT_2 => {
                 match io.text(Channel::Content, &CONTENT_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TURN_END),
@@ -1949,16 +2104,21 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
+            AFTER_ARGUMENTS => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_CONTENT_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
             AFTER_PER_CALL_END_9 => {
                 io.end_calls();
                 true
             }
             AFTER_TURN_END_9 => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

@@ -77,38 +77,44 @@ const AFTER_PER_CALL_END_3: StateId = StateId(15);
 /// Only markers may come here.
 const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(16);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(17);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(17);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(18);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(19);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(20);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(21);
+
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(22);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(20);
+const ARGUMENT_VALUE_2: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(22);
+const AFTER_TOOLS_3: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(23);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_6: StateId = StateId(24);
+const AFTER_PER_CALL_START_6: StateId = StateId(26);
 
 /// A call, as one object.
-const CALL: StateId = StateId(25);
+const CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(26);
+const AFTER_CALL: StateId = StateId(28);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(27);
+const CONTENT_2: StateId = StateId(29);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -138,7 +144,6 @@ const MARKER: Marker = Marker::new("\"\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<parameter="),
             text("</function>"),
             text("</tool_call>"),
@@ -146,13 +151,13 @@ const MARKER: Marker = Marker::new("\"\n")
             text("<function="),
             text("<think>"),
             text("<|im_end|>"),
+            text("{"),
         ]
     });
 const MARKER_B: Marker = Marker::new("\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<parameter="),
             text("</function>"),
             text("</tool_call>"),
@@ -160,6 +165,7 @@ const MARKER_B: Marker = Marker::new("\n")
             text("<function="),
             text("<think>"),
             text("<|im_end|>"),
+            text("{"),
         ]
     });
 const MARKER_FUNCTION: Marker = Marker::new("</function>")
@@ -255,7 +261,8 @@ const TO_CALL_NAME_3: Transition = Transition::new(
         CALL_NAME_3,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_TOOLS_3: Transition = Transition::new("tools", &[], AFTER_TOOLS_3)
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
@@ -279,6 +286,8 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         AFTER_TURN_END_2,
     )
+    .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
@@ -342,6 +351,8 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_CONTENT_D: Transition = Transition::new(
         "",
@@ -654,7 +665,6 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</tool_call>"),
@@ -662,13 +672,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<function="),
                     text("<think>"),
                     text("<|im_end|>"),
+                    text("{"),
                 ]
             }),
         Marker::new("\">")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</tool_call>"),
@@ -676,13 +686,13 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<function="),
                     text("<think>"),
                     text("<|im_end|>"),
+                    text("{"),
                 ]
             }),
         Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</tool_call>"),
@@ -690,6 +700,7 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
                     text("<function="),
                     text("<think>"),
                     text("<|im_end|>"),
+                    text("{"),
                 ]
             }),
         MARKER,
@@ -739,7 +750,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, ````json`, `````, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -752,7 +763,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|video_pad|>").at_end(const { &[] }),
         Marker::new("<|vision_end|>").at_end(const { &[] }),
         MARKER_VISION_START,
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
@@ -771,6 +783,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<think>").layout("", "\n"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -861,6 +874,23 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `> `; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(">").layout("", "\n"),
+        Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
+        Marker::new("\"\n").layout("", "\n"),
+        Marker::new("\n").layout("", "\n"),
+        Marker::new("> "),
+    ]
+});
+
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -890,15 +920,73 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `> `; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `}`, `````, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new(">").layout("", "\n"),
-        Marker::new("\">").layout("", "\n"),
-        Marker::new("'>").layout("", "\n"),
-        Marker::new("\"\n").layout("", "\n"),
-        Marker::new("\n").layout("", "\n"),
-        Marker::new("> "),
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|image_pad|>").at_end(const { &[] }),
+        Marker::new("<|video_pad|>").at_end(const { &[] }),
+        Marker::new("<|vision_end|>").at_end(const { &[] }),
+        MARKER_VISION_START,
+        Marker::new("</function>"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
+        Marker::new("</parameter>"),
+        Marker::new("</think>"),
+        Marker::new("<think>").layout("", "\n"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
     ]
 });
 
@@ -1020,37 +1108,8 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|image_pad|>").at_end(const { &[] }),
-        Marker::new("<|video_pad|>").at_end(const { &[] }),
-        Marker::new("<|vision_end|>").at_end(const { &[] }),
-        MARKER_VISION_START,
-        Marker::new("</function>"),
-        Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").peek(),
-        Marker::new("<function="),
-        Marker::new("<function=\""),
-        Marker::new("<function name=\""),
-        Marker::new("<function='"),
-        Marker::new("<function name='"),
-        Marker::new("</parameter>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-    ]
-});
-
 /// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
@@ -1097,7 +1156,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image_pad|>`, `<|video_pad|>`, `<|vision_end|>`, `<|vision_start|>`, `}`, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -1112,6 +1171,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_VISION_START,
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
@@ -1466,7 +1526,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_3,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
@@ -1526,8 +1586,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
@@ -1546,6 +1606,7 @@ pub static PROGRAM: Program = Program {
                             TO_START_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1662,38 +1723,8 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_F)
                 .end(const { &[Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -1729,6 +1760,111 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_D)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
+                            TO_START_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_D)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
@@ -1811,42 +1947,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
+            State::new("AFTER_TOOLS_3", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_3_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
             State::new("AFTER_PER_CALL_START_6", None)
@@ -1859,7 +1962,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_3,
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
@@ -1929,7 +2032,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    AFTER_TOOLS,
+                                    AFTER_TOOLS_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_6)
@@ -2295,7 +2404,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_6),
                     Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -2346,49 +2455,50 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(10) => Flow::Go(ARGUMENTS),
-                    Found::Marker(11..=15) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(16) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
-                    Found::Marker(17) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
+                    Found::Marker(10 | 11) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(12..=16) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(17) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(18) => {
-                        io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(19) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(20) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(20..=23) => {
+                    Found::Marker(21..=24) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(24) => {
+                    Found::Marker(25) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(25) => {
+                    Found::Marker(26) => {
                         io.end_call_incomplete();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(26) => {
+                    Found::Marker(27) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(27 | 28) => {
+                    Found::Marker(28 | 29) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
+                    Found::Marker(30) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2543,6 +2653,27 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(5) => {
+                        io.argument(false);
+                        Flow::Go(ARGUMENT_VALUE_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -2601,18 +2732,131 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.argument(false);
-                        Flow::Go(ARGUMENT_VALUE)
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
-                        io.argument(false);
-                        Flow::Go(ARGUMENT_VALUE_2)
+                    Found::Marker(1..=9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(10) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(11) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(16..=19) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(21) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(23 | 24) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=9) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(11) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(12) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(14..=17) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(18) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(19) => {
+                        io.end_call_incomplete();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(20) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(21 | 22) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             ARGUMENT_VALUE => {
@@ -2712,69 +2956,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=9) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(10) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
-                    Found::Marker(11) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(12) => {
-                        io.missing_marker("</tool_call>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(14..=17) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_3)
-                    }
-                    Found::Marker(18) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(19) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(21 | 22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_3 => {
+                match io.expect(&AFTER_TOOLS_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2784,7 +2967,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2870,44 +3053,49 @@ impl Machine for Parser {
                     Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_TOOLS_3)
                     }
-                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
-                    Found::Marker(13) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(14) => {
+                    Found::Marker(12) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(13) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(14) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(15) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(17..=20) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(20 | 21) => {
+                    Found::Marker(21 | 22) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(22) => {
+                    Found::Marker(23) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(23) => {
+                    Found::Marker(24) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(24 | 25) => {
+                    Found::Marker(25 | 26) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2978,12 +3166,17 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_CONTENT_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

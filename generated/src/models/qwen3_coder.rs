@@ -71,38 +71,44 @@ const AFTER_PER_CALL_END_3: StateId = StateId(13);
 /// Only markers may come here.
 const AFTER_ARGUMENTS_VALUE_SUFFIX_2: StateId = StateId(14);
 
-/// The arguments, as one JSON value.
-const ARGUMENTS: StateId = StateId(15);
+/// Only markers may come here.
+const AFTER_CONTENT: StateId = StateId(15);
 
 /// The name of an argument.
 const ARGUMENT_NAME: StateId = StateId(16);
 
+/// The arguments, as one JSON value.
+const ARGUMENTS: StateId = StateId(17);
+
+/// Only markers may come here.
+const AFTER_ARGUMENTS: StateId = StateId(18);
+
+/// Only markers may come here.
+const AFTER_CONTENT_3: StateId = StateId(19);
+
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(17);
+const ARGUMENT_VALUE: StateId = StateId(20);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(18);
+const ARGUMENT_VALUE_2: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(19);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(20);
+const AFTER_TOOLS_3: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(21);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_START_6: StateId = StateId(22);
+const AFTER_PER_CALL_START_6: StateId = StateId(24);
 
 /// A call, as one object.
-const CALL: StateId = StateId(23);
+const CALL: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(24);
+const AFTER_CALL: StateId = StateId(26);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(25);
+const CONTENT_2: StateId = StateId(27);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -118,26 +124,26 @@ const MARKER: Marker = Marker::new("\"\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<parameter="),
             text("</function>"),
             text("</tool_call>"),
             text("<tool_call>"),
             text("<function="),
             text("<|im_end|>"),
+            text("{"),
         ]
     });
 const MARKER_B: Marker = Marker::new("\n")
     .layout("", "\n")
     .followed_by(const {
         &[
-            text("{"),
             text("<parameter="),
             text("</function>"),
             text("</tool_call>"),
             text("<tool_call>"),
             text("<function="),
             text("<|im_end|>"),
+            text("{"),
         ]
     });
 const MARKER_FUNCTION: Marker = Marker::new("</function>")
@@ -219,7 +225,8 @@ const TO_CALL_NAME_3: Transition = Transition::new(
         CALL_NAME_3,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new("tools", &[], AFTER_TOOLS).recovery();
+const TO_AFTER_TOOLS_3: Transition = Transition::new("tools", &[], AFTER_TOOLS_3)
+    .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
         "tools.function.name_suffix",
         const { &[Action::StartCall] },
@@ -243,6 +250,8 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
         const { &[Action::EndCallIncomplete, Action::EndCalls] },
         AFTER_TURN_END_2,
     )
+    .recovery();
+const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
     .recovery();
 const TO_ARGUMENT_NAME: Transition = Transition::new(
     "tools.arguments.name_prefix",
@@ -294,6 +303,8 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         const { &[Action::EndCallIncomplete, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
+    .recovery();
+const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
         "",
@@ -528,39 +539,39 @@ static CALL_NAME_MARKERS: Markers = Markers::expected(const {
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</tool_call>"),
                     text("<tool_call>"),
                     text("<function="),
                     text("<|im_end|>"),
+                    text("{"),
                 ]
             }),
         Marker::new("\">")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</tool_call>"),
                     text("<tool_call>"),
                     text("<function="),
                     text("<|im_end|>"),
+                    text("{"),
                 ]
             }),
         Marker::new("'>")
             .layout("", "\n")
             .followed_by(const {
                 &[
-                    text("{"),
                     text("<parameter="),
                     text("</function>"),
                     text("</tool_call>"),
                     text("<tool_call>"),
                     text("<function="),
                     text("<|im_end|>"),
+                    text("{"),
                 ]
             }),
         MARKER,
@@ -610,7 +621,7 @@ static CALL_NAME_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `{`, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, ````json`, `````, `<parameter=`, `<parameter=\"`, `<parameter name=\"`, `<parameter=\'`, `<parameter name=\'`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `<|im_end|>`, `<|im_start|>user`, `{`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -619,7 +630,8 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("{").peek(),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<parameter="),
         Marker::new("<parameter=\""),
         Marker::new("<parameter name=\""),
@@ -636,6 +648,7 @@ static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
         Marker::new("</parameter>"),
         Marker::new("<|im_end|>"),
         Marker::new("<|im_start|>user"),
+        Marker::new("{").peek(),
     ]
 });
 
@@ -708,6 +721,23 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_2_MARKERS: Markers = Markers::expected(const
     ]
 });
 
+/// The markers of this state: `{`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("{").peek()]
+});
+
+/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `> `; compared with the text at the current position.
+static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(">").layout("", "\n"),
+        Marker::new("\">").layout("", "\n"),
+        Marker::new("'>").layout("", "\n"),
+        Marker::new("\"\n").layout("", "\n"),
+        Marker::new("\n").layout("", "\n"),
+        Marker::new("> "),
+    ]
+});
+
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `<|im_end|>`, `<|im_start|>user`; searched for by `<` (memchr).
 static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     &[
@@ -731,15 +761,60 @@ static ARGUMENTS_MARKERS: Markers = Markers::new(const {
     ]
 });
 
-/// The markers of this state: `>`, `\">`, `\'>`, `\"\n`, `\n`, `> `; compared with the text at the current position.
-static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new(">").layout("", "\n"),
-        Marker::new("\">").layout("", "\n"),
-        Marker::new("'>").layout("", "\n"),
-        Marker::new("\"\n").layout("", "\n"),
-        Marker::new("\n").layout("", "\n"),
-        Marker::new("> "),
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</function>"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<function="),
+                    text("<|im_end|>"),
+                ]
+            }),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
+        Marker::new("</parameter>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("</function>"),
+        Marker::new("</tool_call>").layout("\n", ""),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("<function="),
+        Marker::new("<function=\""),
+        Marker::new("<function name=\""),
+        Marker::new("<function='"),
+        Marker::new("<function name='"),
+        Marker::new("</parameter>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_start|>user"),
     ]
 });
 
@@ -848,31 +923,8 @@ static AFTER_ARGUMENTS_VALUE_SUFFIX_3_MARKERS: Markers = Markers::expected(const
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</function>"),
-        Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").peek(),
-        Marker::new("<function="),
-        Marker::new("<function=\""),
-        Marker::new("<function name=\""),
-        Marker::new("<function='"),
-        Marker::new("<function name='"),
-        Marker::new("</parameter>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-    ]
-});
-
 /// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_3_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("{").peek()]
 });
 
@@ -913,7 +965,7 @@ static CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</function>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -924,6 +976,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
         Marker::new(","),
+        Marker::new("{").peek(),
         Marker::new("]"),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n\n", "\n"),
@@ -1174,7 +1227,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_3,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
@@ -1230,8 +1283,8 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            Transition::new("tools.arguments", &[], ARGUMENTS)
-                                .recovery(),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_B,
                             TO_ARGUMENT_NAME_B,
@@ -1248,6 +1301,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
+                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1346,32 +1400,8 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Json))
-                .markers(
-                    &ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_CONTENT", None)
+                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENT_NAME", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_MARKERS,
@@ -1407,6 +1437,93 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 ),
+            State::new("ARGUMENTS", Some(Hole::Json))
+                .markers(
+                    &ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_ARGUMENTS,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
+            State::new("AFTER_CONTENT_3", None)
+                .markers(
+                    &AFTER_CONTENT_3_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
+                            TO_AFTER_PER_CALL_END_3,
+                            TO_AFTER_PER_CALL_END_3_B,
+                            TO_CALL_NAME_2_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_CALL_NAME_3_B,
+                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_B)
+                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
             State::new("ARGUMENT_VALUE", Some(Hole::Value))
                 .markers(
                     &ARGUMENT_VALUE_MARKERS,
@@ -1483,36 +1600,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_ARGUMENTS", None)
+            State::new("AFTER_TOOLS_3", None)
                 .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_TOOLS", None)
-                .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_TOOLS_3_MARKERS,
                     const { &[Transition::new("tools", &[], CALL).recovery()] },
                 ),
             State::new("AFTER_PER_CALL_START_6", None)
@@ -1525,7 +1615,7 @@ pub static PROGRAM: Program = Program {
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
                             TO_CALL_NAME_3,
-                            TO_AFTER_TOOLS,
+                            TO_AFTER_TOOLS_3,
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
@@ -1585,7 +1675,13 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                     "tools",
                                     const { &[Action::EndCall, Action::Speculate] },
-                                    AFTER_TOOLS,
+                                    AFTER_TOOLS_3,
+                                )
+                                .recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    CALL,
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_FUNCTION_NAME_SUFFIX_6)
@@ -1876,7 +1972,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(6) => Flow::Go(AFTER_PER_CALL_START_6),
                     Found::Marker(7) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1927,38 +2023,39 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(ARGUMENTS),
-                    Found::Marker(7..=11) => Flow::Go(ARGUMENT_NAME),
-                    Found::Marker(12) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
-                    Found::Marker(13) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
+                    Found::Marker(6 | 7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(8..=12) => Flow::Go(ARGUMENT_NAME),
+                    Found::Marker(13) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(14) => {
-                        io.missing_marker("</tool_call>");
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(15) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(16..=19) => {
+                    Found::Marker(17..=20) => {
                         io.end_call_incomplete();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(20) => {
+                    Found::Marker(21) => {
                         io.end_call_incomplete();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(21 | 22) => {
+                    Found::Marker(22 | 23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
+                    Found::Marker(24) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call_incomplete();
@@ -2084,6 +2181,27 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_CONTENT => {
+                match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            ARGUMENT_NAME => {
+                match io.name(&ARGUMENT_NAME_MARKERS) {
+                    Found::Marker(0..=4) => {
+                        io.argument(true);
+                        Flow::Go(ARGUMENT_VALUE)
+                    }
+                    Found::Marker(5) => {
+                        io.argument(true);
+                        Flow::Go(ARGUMENT_VALUE_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
             ARGUMENTS => {
                 match io.json_arguments(&ARGUMENTS_MARKERS) {
                     Found::Marker(0) => {
@@ -2131,18 +2249,109 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            ARGUMENT_NAME => {
-                match io.name(&ARGUMENT_NAME_MARKERS) {
-                    Found::Marker(0..=4) => {
-                        io.argument(true);
-                        Flow::Go(ARGUMENT_VALUE)
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(5) => {
-                        io.argument(true);
-                        Flow::Go(ARGUMENT_VALUE_2)
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_ARGUMENTS)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(10) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(12..=15) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(17 | 18) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
                     }
                     Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=5) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(7) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(8) => {
+                        io.missing_marker("</tool_call>");
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_2)
+                    }
+                    Found::Marker(10..=13) => {
+                        io.end_call_incomplete();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_NAME_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call_incomplete();
+                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
+                    }
+                    Found::Marker(15 | 16) => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call_incomplete();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
                 }
             }
             ARGUMENT_VALUE => {
@@ -2231,58 +2440,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(8) => {
-                        io.missing_marker("</tool_call>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(10..=13) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
+            AFTER_TOOLS_3 => {
+                match io.expect(&AFTER_TOOLS_3_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
@@ -2292,7 +2451,7 @@ impl Machine for Parser {
                 match io.expect(&AFTER_PER_CALL_START_6_MARKERS) {
                     Found::Marker(0) => Flow::Go(CALL_NAME_2),
                     Found::Marker(1..=4) => Flow::Go(CALL_NAME_3),
-                    Found::Marker(5) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(5) => Flow::Go(AFTER_TOOLS_3),
                     Found::Marker(6) => {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2367,33 +2526,38 @@ impl Machine for Parser {
                     Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
+                        Flow::Go(AFTER_TOOLS_3)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
-                    Found::Marker(9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(9) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
+                    Found::Marker(10) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_END_3)
                     }
                     Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_2)
                     }
-                    Found::Marker(12..=15) => {
+                    Found::Marker(13..=16) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(CALL_NAME_3)
                     }
-                    Found::Marker(16 | 17) => {
+                    Found::Marker(17 | 18) => {
                         io.end_call();
                         Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
                     }
-                    Found::Marker(18 | 19) => {
+                    Found::Marker(19 | 20) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -2454,12 +2618,17 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
+            AFTER_ARGUMENTS => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true
             }
-            AFTER_ARGUMENTS => {
+            AFTER_CONTENT_3 => {
+                io.end_call_incomplete();
+                io.end_calls();
+                true
+            }
+            AFTER_ARGUMENTS_VALUE_SUFFIX_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

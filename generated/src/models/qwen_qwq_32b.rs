@@ -57,13 +57,13 @@ const UNPARSED_2: StateId = StateId(8);
 const AFTER_PER_CALL_START_2: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_CONTENT: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(12);
+const AFTER_TOOLS: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(13);
@@ -84,10 +84,10 @@ const AFTER_PER_CALL_END_3: StateId = StateId(17);
 const AFTER_PER_CALL_END_4: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(19);
+const AFTER_TOOLS_7: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TOOLS_7: StateId = StateId(20);
+const AFTER_CONTENT_5: StateId = StateId(20);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(21);
@@ -109,6 +109,10 @@ const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
     .leading();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const {
+        &[text("</tool_call>"), text("<tool_call>"), text("<think>"), text("<|im_end|>")]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -181,16 +185,7 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_TOOLS: Transition = Transition::new(
-    "tools",
-    const { &[Action::EndCall, Action::Speculate] },
-    AFTER_TOOLS,
-);
-const TO_AFTER_TOOLS_B: Transition = Transition::new(
-        "tools.arguments",
-        const { &[Action::EndCall, Action::Speculate] },
-        AFTER_TOOLS,
-    )
+const TO_AFTER_CONTENT_5: Transition = Transition::new("content", &[], AFTER_CONTENT_5)
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new(
     "",
@@ -329,37 +324,31 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<tool_call>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<tool_call>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<tool_call>").layout("", "\n"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `[`, `<tool_call>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<tool_call>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
-        Marker::new("<tool_call>").peek(),
         Marker::new("```json"),
         Marker::new("```"),
+        Marker::new("<tool_call>").peek(),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -367,7 +356,7 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -412,7 +401,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `````, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -422,21 +411,10 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[
-                    text(","),
-                    text("{"),
-                    text("]"),
-                    text("</tool_call>"),
-                    text("<tool_call>"),
-                    text("<think>"),
-                    text("<|im_end|>"),
-                ]
-            }),
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
@@ -482,8 +460,8 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -491,9 +469,7 @@ static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("{").peek(),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
@@ -504,7 +480,7 @@ static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
+static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -774,15 +750,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new(
                                     "tools.per_call_start",
                                     &[],
                                     AFTER_PER_CALL_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -790,13 +766,12 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_CONTENT", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -809,15 +784,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_PER_CALL_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new(
                                     "tools.per_call_start",
                                     const { &[Action::Unparsed] },
                                     AFTER_PER_CALL_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -825,9 +800,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_CONTENT", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_CONTENT_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -913,10 +888,19 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_5).recovery(),
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS_B,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCall, Action::Speculate] },
+                                AFTER_TOOLS,
+                            ),
+                            Transition::new(
+                                    "tools.arguments",
+                                    const { &[Action::EndCall, Action::Speculate] },
+                                    AFTER_TOOLS,
+                                )
+                                .recovery(),
                             Transition::new("tools", &[], AFTER_TOOLS_7),
+                            TO_AFTER_CONTENT_5,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_4,
@@ -976,9 +960,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_5", None)
+            State::new("AFTER_TOOLS_7", None)
                 .markers(
-                    &AFTER_CONTENT_5_MARKERS,
+                    &AFTER_TOOLS_7_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -987,9 +971,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TOOLS,
-                            TO_AFTER_TOOLS_B,
-                            Transition::new("tools", &[], AFTER_TOOLS_7),
+                            TO_AFTER_CONTENT_5,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_4,
@@ -1001,9 +983,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_TOOLS_7", None)
+            State::new("AFTER_CONTENT_5", None)
                 .markers(
-                    &AFTER_TOOLS_7_MARKERS,
+                    &AFTER_CONTENT_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END,
@@ -1256,32 +1238,9 @@ impl Machine for Parser {
             }
             AFTER_PER_CALL_START_2 => {
                 match io.expect(&AFTER_PER_CALL_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_PER_CALL_START_3),
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(5 | 6) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_PER_CALL_START_3 => {
-                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_PER_CALL_START_3),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1290,6 +1249,29 @@ impl Machine for Parser {
             }
             AFTER_CONTENT => {
                 match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_PER_CALL_START_3 => {
+                match io.expect(&AFTER_PER_CALL_START_3_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_PER_CALL_END_3)
+                    }
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1405,13 +1387,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_5),
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_7),
+                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_7),
+                    Found::Marker(10) => Flow::Go(AFTER_CONTENT_5),
                     Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -1519,8 +1501,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_5 => {
-                match io.expect(&AFTER_CONTENT_5_MARKERS) {
+            AFTER_TOOLS_7 => {
+                match io.expect(&AFTER_TOOLS_7_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1531,33 +1513,28 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6 | 7) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_7),
-                    Found::Marker(9) => {
+                    Found::Marker(6) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(7) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(10) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(11 | 12) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1571,8 +1548,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_7 => {
-                match io.expect(&AFTER_TOOLS_7_MARKERS) {
+            AFTER_CONTENT_5 => {
+                match io.expect(&AFTER_CONTENT_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_call();
                         io.end_calls();
@@ -1665,12 +1642,12 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_5 => {
+            AFTER_TOOLS_7 => {
                 io.end_call();
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_7 => {
+            AFTER_CONTENT_5 => {
                 io.end_call();
                 io.end_calls();
                 true

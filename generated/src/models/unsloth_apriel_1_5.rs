@@ -57,13 +57,13 @@ const UNPARSED_2: StateId = StateId(8);
 const AFTER_SECTION_START_2: StateId = StateId(9);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(10);
+const AFTER_CONTENT: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_SECTION_START_3: StateId = StateId(11);
 
 /// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(12);
+const AFTER_TOOLS: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_TOOLS_2: StateId = StateId(13);
@@ -81,10 +81,10 @@ const AFTER_CALL: StateId = StateId(16);
 const AFTER_SECTION_END_3: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(18);
+const AFTER_TOOLS_5: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(19);
+const AFTER_CONTENT_3: StateId = StateId(19);
 
 /// Answer text.
 const CONTENT_2: StateId = StateId(20);
@@ -106,6 +106,15 @@ const MARKER_THINKING: Marker = Marker::new("</thinking>")
     .followed_by(const { &[text("</thinking>"), text("<tool_calls>")] })
     .leading();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
+const MARKER_B: Marker = Marker::new("```")
+    .followed_by(const {
+        &[
+            text("</tool_calls>"),
+            text("<thinking>"),
+            text("<tool_calls>"),
+            text("<|end|>"),
+        ]
+    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -338,37 +347,31 @@ static AFTER_TURN_END_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[`, `<tool_calls>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<tool_calls>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_2_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
+        Marker::new("```json"),
+        Marker::new("```"),
         Marker::new("<tool_calls>"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
     ]
 });
 
-/// The markers of this state: ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```json"),
-        Marker::new("```"),
-        MARKER,
-        Marker::new("{'").peek(),
-        Marker::new("{ '").peek(),
-    ]
+/// The markers of this state: `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new("["), MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
-/// The markers of this state: `[`, `<tool_calls>`, ````json`, `````, `{`, `{\'`, `{ \'`; compared with the text at the current position.
+/// The markers of this state: ````json`, `````, `<tool_calls>`, `[`, `{`, `{\'`, `{ \'`; compared with the text at the current position.
 static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
     &[
-        Marker::new("["),
-        Marker::new("<tool_calls>").peek(),
         Marker::new("```json"),
         Marker::new("```"),
+        Marker::new("<tool_calls>").peek(),
+        Marker::new("["),
         MARKER,
         Marker::new("{'").peek(),
         Marker::new("{ '").peek(),
@@ -376,7 +379,7 @@ static AFTER_SECTION_START_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `{`, `{\'`, `{ \'`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
+static AFTER_TOOLS_MARKERS: Markers = Markers::expected(const {
     &[MARKER, Marker::new("{'").peek(), Marker::new("{ '").peek()]
 });
 
@@ -427,7 +430,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `}`, `,`, `]`, `````, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
@@ -440,19 +443,9 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("}"),
-        Marker::new("```")
-            .followed_by(const {
-                &[
-                    text(","),
-                    text("]"),
-                    text("</tool_calls>"),
-                    text("<thinking>"),
-                    text("<tool_calls>"),
-                    text("<|end|>"),
-                ]
-            }),
         Marker::new(","),
         Marker::new("]"),
+        MARKER_B,
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -483,8 +476,8 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `````, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -495,8 +488,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|tool_result|>").at_end(const { &[] }),
-        Marker::new(","),
-        Marker::new("]"),
+        MARKER_B,
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -507,7 +499,7 @@ static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
 });
 
 /// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
+static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
         Marker::new("</s>").at_end(const { &[] }),
@@ -790,15 +782,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_2_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new(
                                     "tools.section_start",
                                     &[],
                                     AFTER_SECTION_START_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -806,13 +798,12 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_TOOLS", None)
+            State::new("AFTER_CONTENT", None)
                 .markers(
-                    &AFTER_TOOLS_MARKERS,
+                    &AFTER_CONTENT_MARKERS,
                     const {
                         &[
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -825,15 +816,15 @@ pub static PROGRAM: Program = Program {
                     &AFTER_SECTION_START_3_MARKERS,
                     const {
                         &[
-                            Transition::new("tools", &[], AFTER_TOOLS),
+                            TO_AFTER_CONTENT,
+                            TO_AFTER_CONTENT,
                             Transition::new(
                                     "tools.section_start",
                                     const { &[Action::Unparsed] },
                                     AFTER_SECTION_END_3,
                                 )
                                 .recovery(),
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools", &[], AFTER_TOOLS),
                             TO_AFTER_TOOLS_2,
                             Transition::new("tools", &[], CALL).recovery(),
                             Transition::new("tools", &[], CALL).recovery(),
@@ -841,9 +832,9 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], CALL_2)),
-            State::new("AFTER_CONTENT", None)
+            State::new("AFTER_TOOLS", None)
                 .markers(
-                    &AFTER_CONTENT_MARKERS,
+                    &AFTER_TOOLS_MARKERS,
                     const {
                         &[
                             TO_AFTER_TOOLS_2,
@@ -939,12 +930,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
-                            Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
                                 AFTER_TOOLS,
@@ -954,6 +939,12 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
+                            Transition::new(
+                                    "content",
+                                    const { &[Action::EndCall] },
+                                    AFTER_CONTENT_3,
+                                )
+                                .recovery(),
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
@@ -1001,9 +992,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
+            State::new("AFTER_TOOLS_5", None)
                 .markers(
-                    &AFTER_CONTENT_3_MARKERS,
+                    &AFTER_TOOLS_5_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1015,12 +1006,7 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::Speculate] },
-                                AFTER_TOOLS,
-                            ),
-                            Transition::new("tools", &[], AFTER_TOOLS_5),
+                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
                             TO_AFTER_SECTION_END_3_D,
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_2_C,
@@ -1032,9 +1018,9 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_TOOLS_5", None)
+            State::new("AFTER_CONTENT_3", None)
                 .markers(
-                    &AFTER_TOOLS_5_MARKERS,
+                    &AFTER_CONTENT_3_MARKERS,
                     const {
                         &[
                             TO_AFTER_TURN_END_B,
@@ -1300,32 +1286,9 @@ impl Machine for Parser {
             }
             AFTER_SECTION_START_2 => {
                 match io.expect(&AFTER_SECTION_START_2_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => Flow::Go(AFTER_SECTION_START_3),
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(5 | 6) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_TOOLS => {
-                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(2) => Flow::Go(AFTER_TOOLS_2),
-                    Found::Marker(3 | 4) => Flow::Go(CALL),
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Go(CALL_2),
-                }
-            }
-            AFTER_SECTION_START_3 => {
-                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
-                    Found::Marker(1) => {
-                        io.unparsed();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => Flow::Go(AFTER_SECTION_START_3),
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
                     Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(5 | 6) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1334,6 +1297,29 @@ impl Machine for Parser {
             }
             AFTER_CONTENT => {
                 match io.expect(&AFTER_CONTENT_MARKERS) {
+                    Found::Marker(0) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(1) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(2 | 3) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_SECTION_START_3 => {
+                match io.expect(&AFTER_SECTION_START_3_MARKERS) {
+                    Found::Marker(0 | 1) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(2) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(3) => Flow::Go(AFTER_TOOLS),
+                    Found::Marker(4) => Flow::Go(AFTER_TOOLS_2),
+                    Found::Marker(5 | 6) => Flow::Go(CALL),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Go(CALL_2),
+                }
+            }
+            AFTER_TOOLS => {
+                match io.expect(&AFTER_TOOLS_MARKERS) {
                     Found::Marker(0) => Flow::Go(AFTER_TOOLS_2),
                     Found::Marker(1 | 2) => Flow::Go(CALL),
                     Found::Wait => Flow::Wait,
@@ -1453,16 +1439,16 @@ impl Machine for Parser {
                     }
                     Found::Marker(10) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_CONTENT_3)
                     }
                     Found::Marker(13) => {
                         io.end_call();
@@ -1536,8 +1522,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
+            AFTER_TOOLS_5 => {
+                match io.expect(&AFTER_TOOLS_5_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1546,27 +1532,23 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(9) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_TOOLS)
-                    }
-                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
-                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(12) => {
+                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(11) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(13 | 14) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(16) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1578,8 +1560,8 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_TOOLS_5 => {
-                match io.expect(&AFTER_TOOLS_5_MARKERS) {
+            AFTER_CONTENT_3 => {
+                match io.expect(&AFTER_CONTENT_3_MARKERS) {
                     Found::Marker(0) => {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
@@ -1663,11 +1645,11 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT_3 => {
+            AFTER_TOOLS_5 => {
                 io.end_calls();
                 true
             }
-            AFTER_TOOLS_5 => {
+            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

@@ -20,6 +20,8 @@ pub(super) struct Watch {
     begun: usize,
     /// How many of them are over.
     over: usize,
+    /// The end of the output cuts off a call before its name, after these.
+    cut: bool,
     evidence: Option<Evidence>,
 }
 
@@ -50,6 +52,11 @@ impl Watch {
             // No call has begun.
             Event::Unparsed(_) if self.begun == 0 => Evidence::Counts,
             Event::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::AfterEnd => Evidence::Counts,
+            Event::Diagnostic(diagnostic) => {
+                let cut = matches!(diagnostic.kind, DiagnosticKind::AbandonedCall | DiagnosticKind::CutMarker);
+                self.cut |= cut && self.begun > 0;
+                return;
+            }
             _ => return,
         };
         self.evidence.get_or_insert(evidence);
@@ -58,7 +65,7 @@ impl Watch {
     /// What is known of the calls, if that is certain. A call after the closer of reasoning is the one that the model wants: those
     /// before the closer, `before_closer` calls, were drafts.
     pub(super) fn evidence(&self, before_closer: Option<usize>) -> Option<Evidence> {
-        let drafts = before_closer.filter(|calls| self.begun > *calls);
+        let drafts = before_closer.filter(|calls| self.begun > *calls || self.cut);
         match (self.evidence, drafts) {
             (Some(Evidence::Quoted(calls)), Some(drafts)) => Some(Evidence::Quoted(calls.min(drafts))),
             (_, Some(drafts)) => Some(Evidence::Quoted(drafts)),
