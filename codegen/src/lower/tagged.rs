@@ -156,14 +156,25 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     }
     let speculate = || Expr::Action(Action::Speculate);
     let named_call = |start: Action, suffix: Expr| {
-        let call = sequence([vec![Expr::Action(start.clone()), suffix], body.clone()].concat());
+        // After another bracket than the template's, only an offered name makes a call, if any was offered.
+        let (own, others) = match tools.format {
+            ToolFormat::CallExpression => lenient::own_and_others(suffix),
+            _ => (suffix, Expr::empty()),
+        };
+        let call = |start: Action, suffix| sequence([vec![Expr::Action(start), suffix], body.clone()].concat());
+        let other = (!is_empty(&others)).then(|| call(Action::StartKnown, others));
+        let call = call(start.clone(), own);
         let closed = |end: &&str| {
             let end = Expr::Literal(tolerated(MarkerKey::FunctionNameSuffix, end, Role::Inner));
             sequence(vec![Expr::Action(start.clone()), end, stray::end_of_call(spec, call_end.clone())])
         };
         let empty = variants::self_closing(spec).iter().map(closed);
-        let choices =
-            std::iter::once(call).chain(split.clone()).chain(bare.clone()).chain(empty).chain(stray::next_opener(spec));
+        let choices = std::iter::once(call)
+            .chain(other)
+            .chain(split.clone())
+            .chain(bare.clone())
+            .chain(empty)
+            .chain(stray::next_opener(spec));
         sequence(vec![hole(Hole::Name), Expr::Choice(choices.collect())])
     };
     let needs_more = goes_on || (between_symbols && tools.format == ToolFormat::TagWithJson);

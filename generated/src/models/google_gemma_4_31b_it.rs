@@ -267,7 +267,7 @@ const TO_START_2_C: Transition = Transition::new("reasoning.start", &[], START_2
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         "tools.function.name_suffix",
-        const { &[Action::StartCall] },
+        const { &[Action::StartKnown] },
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
@@ -2225,8 +2225,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_PER_CALL_START_3)
                     }
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1) => {
                         io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,

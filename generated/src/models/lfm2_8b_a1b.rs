@@ -205,7 +205,7 @@ const TO_AFTER_SECTION_START_4: Transition = Transition::new(
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX: Transition = Transition::new(
         "tools.function.name_suffix",
-        const { &[Action::StartCall] },
+        const { &[Action::StartKnown] },
         AFTER_FUNCTION_NAME_SUFFIX,
     )
     .recovery();
@@ -1597,8 +1597,14 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_SECTION_START_4)
                     }
-                    Found::Marker(1..=3) => {
+                    Found::Marker(1) => {
                         io.start_call();
+                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
+                    }
+                    Found::Marker(2 | 3) => {
+                        if !io.start_known_call() {
+                            return Flow::Mismatch;
+                        }
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX)
                     }
                     Found::Wait => Flow::Wait,
