@@ -67,7 +67,9 @@ impl Speculation {
     /// follows. Returns whether the closer has to be looked for.
     pub(super) fn breaks_off(&mut self, text: &[u8], cursor: &Cursor) -> bool {
         let Some(held) = &mut self.held else { return false };
-        let mentioned = text.get(cursor.marker_end).is_some_and(|next| is_mention(*next));
+        // After another marker, what follows the opener fitted.
+        let mentioned =
+            cursor.marker_end == held.opened && text.get(cursor.marker_end).is_some_and(|next| is_mention(*next));
         if held.broken.is_some() || mentioned || !is_special_token(held.opener(text)) {
             return false;
         }
