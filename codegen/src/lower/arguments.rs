@@ -318,8 +318,8 @@ fn type_after_name(spec: &Source<'_>, name: &str) -> String {
     [&arguments.type_prefix, name, &arguments.type_suffix].concat()
 }
 
-/// The end of a tag that has the type after the name, without the type: the schema of the tool says which type it is. A type without
-/// quotes says no more, because a model that leaves them out writes no template's tags.
+/// What follows the name of an argument in a tag that lacks its type, or has it without quotes. In both cases the schema of the tool says
+/// the type.
 fn without_type(spec: &Source<'_>, own: &str) -> Option<Expr> {
     let after = MarkerText::new(own).after;
     let end = |core: &String| {

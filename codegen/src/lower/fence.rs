@@ -4,9 +4,8 @@ use unjinja_runtime::Channel;
 use unjinja_runtime::abi_3::Action;
 use unjinja_spec::{MarkerKey, ToolFormat};
 
-use super::build::{sequence, tolerated};
+use super::build::tolerated;
 use super::source::Source;
-use super::stray::is_announced;
 use crate::plan::{Expr, Literal, Openers, PlanHole, Role};
 
 /// The line that opens or closes a fence begins with it.
@@ -15,8 +14,7 @@ const FENCE: &str = "```";
 /// An answer's text from a code fence on. In it only special tokens open calls: a model that shows how a call is written does
 /// not write those. Empty if a special token announces the calls of the format, or its own markers hold fences.
 pub(super) fn code(spec: &Source<'_>) -> Expr {
-    let fences = spec.markers().any(|(_, text)| text.contains(FENCE));
-    if spec.tools.format == ToolFormat::None || is_announced(spec) || fences {
+    if spec.tools.format == ToolFormat::None || spec.is_announced() || holds_fences(spec) {
         return Expr::empty();
     }
     let fence = |role| Expr::Literal(tolerated(MarkerKey::CodeFence, FENCE, role));
@@ -27,13 +25,23 @@ pub(super) fn code(spec: &Source<'_>) -> Expr {
     Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close.optional()])
 }
 
-/// A JSON value where nothing else may come: a model may write it between code fences.
-pub(super) fn fenced(spec: &Source<'_>, value: Expr) -> Expr {
-    if spec.markers().any(|(_, text)| text.contains(FENCE)) {
-        return value;
-    }
-    let fence = |core: &str| tolerated(MarkerKey::CodeFence, core, Role::Inner);
-    let open = [format!("{FENCE}json"), FENCE.to_owned()].map(|core| Expr::Literal(fence(&core)));
-    let close = Literal { confirm: true, ..fence(FENCE) };
-    sequence(vec![Expr::Choice(open.into()).optional(), value, Expr::Literal(close).optional()])
+/// The beginning of a code fence where only JSON may come. Empty if the format's own markers hold fences.
+pub(super) fn begin(spec: &Source<'_>) -> Expr {
+    let begin = [format!("{FENCE}json"), FENCE.to_owned()].map(|core| Expr::Literal(inner(&core)));
+    if holds_fences(spec) { Expr::empty() } else { Expr::Choice(begin.into()).optional() }
+}
+
+/// The end of such a fence. It counts only before what may follow it: an answer may begin with a fence of its own.
+pub(super) fn end(spec: &Source<'_>) -> Expr {
+    let end = Expr::Literal(Literal { confirm: true, ..inner(FENCE) });
+    if holds_fences(spec) { Expr::empty() } else { end }
+}
+
+fn inner(core: &str) -> Literal {
+    tolerated(MarkerKey::CodeFence, core, Role::Inner)
+}
+
+/// Whether a marker of the format holds a fence.
+fn holds_fences(spec: &Source<'_>) -> bool {
+    spec.markers().any(|(_, text)| text.contains(FENCE))
 }

@@ -7,16 +7,16 @@ use unjinja_runtime::abi_3::{Action, CallShape, Hole, InText, Origin, is_special
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
 use super::build::{is_tag, marker, opening_brace, parts, sequence, tolerated};
-use super::fence::fenced;
+use super::fence;
 use super::source::Source;
-use super::stray::{end_of_call, is_announced, superfluous_braces};
+use super::stray::{after_json, end_of_call};
 use crate::plan::{Expr, Literal, Role};
 
 /// A marker. If it is one of these brackets and a special token announces the call, any of them is read.
 pub(super) fn or_other_bracket(spec: &Source<'_>, key: MarkerKey, brackets: &[&str]) -> Expr {
     let own = marker(spec, key, Role::Inner);
     let core = spec.marker(key).trim();
-    if !is_announced(spec) || !brackets.contains(&core) || spec.tools.format != ToolFormat::CallExpression {
+    if !spec.is_announced() || !brackets.contains(&core) || spec.tools.format != ToolFormat::CallExpression {
         return own;
     }
     // What follows the call may be a bracket, too.
@@ -44,10 +44,13 @@ pub(super) fn or_object(spec: &Source<'_>, list: Expr) -> Expr {
         _ if spec.is_expression() => Hole::Python,
         _ => return list,
     };
+    let object = sequence(vec![recovered(opening_brace()), Expr::Hole(arguments.clone().into())]);
     // A brace may close a call expression.
-    let braces = if arguments == Hole::Json { superfluous_braces(spec) } else { Expr::empty() };
-    let object = sequence(vec![recovered(opening_brace()), Expr::Hole(arguments.into()), braces]);
-    Expr::Choice(vec![list, fenced(spec, object)])
+    let object = match arguments {
+        Hole::Json => sequence(vec![fence::begin(spec), object, after_json(spec, true)]),
+        _ => object,
+    };
+    Expr::Choice(vec![list, object])
 }
 
 /// A literal that no template writes at this place.
@@ -73,7 +76,7 @@ pub(super) fn is_recovery(expr: &Expr) -> bool {
 
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes. `is_marked`: a marker comes before it.
 pub(super) fn object(spec: &Source<'_>, shape: CallShape, is_marked: bool) -> Expr {
-    let hole = |shape| sequence(vec![Expr::Hole(Hole::Object(Cow::Owned(shape)).into()), superfluous_braces(spec)]);
+    let hole = |shape| sequence(vec![Expr::Hole(Hole::Object(Cow::Owned(shape)).into()), after_json(spec, is_marked)]);
     // A Python dict may be JSON anyway.
     if shape.python || !is_marked {
         return hole(shape);
@@ -157,7 +160,7 @@ fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
     let symbol = |core, peek| Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) };
     let object = || {
         let object = Expr::Hole(Hole::Object(Cow::Owned(CallShape::USUAL)).into());
-        sequence(vec![object, superfluous_braces(spec)])
+        sequence(vec![object, after_json(spec, false)])
     };
     let next = vec![
         Expr::Action(Action::EndCall),
@@ -179,7 +182,7 @@ fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
 /// The end of a call expression whose bracket is missing: what closes the call or all calls, after a special token.
 pub(super) fn missing_bracket(spec: &Source<'_>, call_end: Expr) -> Expr {
     let own = MarkerText::new(&spec.tools.function.close);
-    if !is_announced(spec) {
+    if !spec.is_announced() {
         return Expr::Choice(Vec::new());
     }
     let mut cores: Vec<(MarkerKey, &str)> = Vec::new();

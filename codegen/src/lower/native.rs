@@ -38,15 +38,14 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let end_call = || Expr::Action(Action::EndCall);
     let speculate = || Expr::Action(Action::Speculate);
     let body = sequence(vec![object.clone(), stray::end_of_call(spec, end.clone())]);
-    let closing = || symbol("]", Role::Inner).optional();
+    let closing = || sequence(vec![symbol("]", Role::Inner), stray::after_json(spec, !bare)]).optional();
     if is_named {
         return named(spec, section, start, sequence(vec![object, stray::end_of_call(spec, end)]));
     }
     if tools.tools_array_wrapped && !bare {
         let more = sequence(vec![speculate(), symbol(",", Role::Inner), start.clone(), body.clone()]).repeated();
         let open = symbol("[", Role::Inner).optional();
-        let list = fence::fenced(spec, sequence(vec![open, start, body, more, closing()]));
-        let call = sequence(vec![list, section_end.optional()]);
+        let call = sequence(vec![fence::begin(spec), open, start, body, more, closing(), section_end.optional()]);
         let call = stray::or_ended(spec, &section, call);
         return sequence(vec![speculate(), lenient::or_again(section, call)]);
     }
@@ -72,8 +71,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let next = Expr::Choice([symbol(",", Role::Inner)].into_iter().chain(again).collect());
     let more = sequence(vec![end_call(), speculate(), next, object.clone()]).repeated();
     let open = symbol("[", Role::Inner).optional();
-    let list = fence::fenced(spec, sequence(vec![open, object, more, closing()]));
-    let body = sequence(vec![list, stray::end_of_call(spec, end)]);
+    let body = sequence(vec![fence::begin(spec), open, object, more, closing(), stray::end_of_call(spec, end)]);
     let body = match sequence(vec![start.clone()]) {
         Expr::Literal(opener) if is_tag(&start) => lenient::again(&opener, body),
         _ => body,

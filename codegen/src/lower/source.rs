@@ -10,6 +10,10 @@ use std::ops::Deref;
 use unjinja_runtime::abi_3::is_special_token;
 use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText, ToolFormat};
 
+/// The markers with which a call may open.
+pub(super) const OPENERS: [MarkerKey; 3] =
+    [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
+
 /// A spec, and what lowering adds to it.
 pub(super) struct Source<'s> {
     spec: Cow<'s, FormatSpec>,
@@ -88,6 +92,11 @@ impl<'s> Source<'s> {
         let quote = arguments.value_suffix.trim();
         let sign = ["=", ":"].into_iter().find(|sign| opener.strip_prefix(*sign) == Some(quote))?;
         (!quote.is_empty()).then_some((sign, quote))
+    }
+
+    /// Whether a special token announces every call.
+    pub(super) fn is_announced(&self) -> bool {
+        OPENERS.iter().any(|key| is_special_token(MarkerText::new(self.marker(*key)).core.as_bytes()))
     }
 
     /// Whether a marker is not taken apart.

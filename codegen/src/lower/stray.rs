@@ -5,8 +5,8 @@ use unjinja_runtime::abi_3::{Action, Channel, Hole, InText, is_special_token};
 use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, parts, sequence, tolerated};
-use super::source::Source;
-use super::turn_end;
+use super::source::{OPENERS, Source};
+use super::{fence, turn_end};
 use crate::plan::{Expr, HoleRole, Literal, Openers, PlanHole, Role};
 
 /// The markers that close a part of a call, the innermost first, and the one that closes reasoning.
@@ -18,15 +18,6 @@ const CLOSERS: [MarkerKey; 6] = [
     MarkerKey::SectionEnd,
     MarkerKey::ReasoningEnd,
 ];
-
-/// The markers with which a call may open.
-pub(super) const OPENERS: [MarkerKey; 3] =
-    [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
-
-/// Whether a special token announces every call.
-pub(super) fn is_announced(spec: &Source<'_>) -> bool {
-    OPENERS.iter().any(|key| is_special_token(MarkerText::new(spec.marker(*key)).core.as_bytes()))
-}
 
 /// Whether a call may open with this marker. One that has its id before its name may open with that of the id.
 pub(super) fn is_opener(spec: &Source<'_>, key: MarkerKey) -> bool {
@@ -142,8 +133,8 @@ pub(super) fn end_of_call(spec: &Source<'_>, closer: Expr) -> Expr {
     Expr::Choice(vec![closed, after_text])
 }
 
-/// Braces after an object that close nothing: models write one too many. Empty if a marker of the format closes with a brace.
-pub(super) fn superfluous_braces(spec: &Source<'_>) -> Expr {
+/// Braces after JSON that close nothing: models write one too many. Empty if a marker of the format closes with a brace.
+fn superfluous_brace(spec: &Source<'_>) -> Expr {
     let closes = |(key, text): (MarkerKey, &str)| {
         !is_opener(spec, key) && text.trim_start_matches([' ', '\n', ']', ')']).starts_with('}')
     };
@@ -151,7 +142,15 @@ pub(super) fn superfluous_braces(spec: &Source<'_>) -> Expr {
         return Expr::empty();
     }
     let brace = tolerated(MarkerKey::CallPunctuation, "}", Role::Inner);
-    sequence(vec![Expr::Literal(brace), Expr::Action(Action::Unparsed)]).repeated()
+    sequence(vec![Expr::Literal(brace), Expr::Action(Action::Unparsed)])
+}
+
+/// What may follow JSON and is no part of it: braces too many, and the end of a code fence where one may have begun. It may come in any
+/// order, so that one state reads all of it.
+pub(super) fn after_json(spec: &Source<'_>, may_be_fenced: bool) -> Expr {
+    let fence = if may_be_fenced { fence::end(spec) } else { Expr::empty() };
+    let parts = [superfluous_brace(spec), fence].into_iter().filter(|part| !is_empty(part)).collect();
+    Expr::Choice(parts).repeated()
 }
 
 /// The calls of a turn: the first one, more of them, and the marker after all of them.

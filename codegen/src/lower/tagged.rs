@@ -85,14 +85,14 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             && (between_symbols || function.name_suffix.trim().is_empty())
             && (id.position != CallIdPosition::BetweenFuncAndArgs || id.suffix.trim().is_empty());
         let rest = [
-            fence::fenced(spec, sequence(vec![hole(arguments), stray::superfluous_braces(spec)])),
+            sequence(vec![fence::begin(spec), hole(arguments), stray::after_json(spec, true)]),
             args_end.optional(),
             close.optional(),
             id_at(CallIdPosition::PostArgs).optional(),
             stray::end_of_call(spec, call_end.clone()),
         ];
         // A model may leave out what stands between the name and the arguments.
-        if !needs_brace && stray::is_announced(spec) {
+        if !needs_brace && spec.is_announced() {
             let start = if id.position == CallIdPosition::InName { named.clone() } else { Action::StartOffered };
             let brace = vec![Expr::Action(start), lenient::recovered(opening_brace())];
             bare = Some(sequence([brace, rest.to_vec()].concat()));

@@ -73,9 +73,6 @@ const AFTER_CALL: StateId = StateId(14);
 
 /// Only markers may come here.
 const AFTER_TOOLS_5: StateId = StateId(15);
-
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(16);
 const MARKER_ASSISTANT_END: Marker = Marker::new("<|assistant_end|>")
     .at_end(const { &[] });
 const MARKER_DEVELOPER_END: Marker = Marker::new("<|developer_end|>")
@@ -97,8 +94,6 @@ const MARKER_EOS_ASSISTANT_END_USER_START: Marker = Marker::new(
     )
     .peek();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const { &[text("<|tools_suffix|>"), text("<|tools_prefix|>")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -171,11 +166,6 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
-);
-const TO_AFTER_TURN_END_14_C: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_TURN_END_14,
 );
 
 /// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|assistant_start|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
@@ -414,7 +404,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `}`, `,`, `]`, `````, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `}`, `````, `,`, `]`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -431,9 +421,17 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_SYSTEM_START,
         Marker::new("<|user_end|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("<|tools_suffix|>"),
+                    text("<|tools_prefix|>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -446,7 +444,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `````, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `}`, `````, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -462,35 +460,11 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|system_end|>").at_end(const { &[] }),
         MARKER_SYSTEM_START,
         Marker::new("<|user_end|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("<|tools_suffix|>"),
-        Marker::new("<|assistant_end|><|user_start|>"),
-        Marker::new("<|user_start|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("</s><|assistant_end|><|user_start|>"),
-        Marker::new("<eos><|assistant_end|><|user_start|>"),
-        Marker::new("<|tools_prefix|>"),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|assistant_end|>`, `<|developer_end|>`, `<|developer_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|inner_prefix|>`, `<|inner_suffix|>`, `<|system_end|>`, `<|system_start|>`, `<|user_end|>`, `<|tools_suffix|>`, `<|assistant_end|><|user_start|>`, `<|user_start|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|assistant_end|><|user_start|>`, `<eos><|assistant_end|><|user_start|>`, `<|tools_prefix|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        MARKER_ASSISTANT_END,
-        MARKER_DEVELOPER_END,
-        MARKER_DEVELOPER_START,
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_INNER_PREFIX,
-        MARKER_INNER_SUFFIX,
-        Marker::new("<|system_end|>").at_end(const { &[] }),
-        MARKER_SYSTEM_START,
-        Marker::new("<|user_end|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text("<|tools_suffix|>"), text("<|tools_prefix|>")]
+            }),
         Marker::new("<|tools_suffix|>"),
         Marker::new("<|assistant_end|><|user_start|>"),
         Marker::new("<|user_start|>"),
@@ -922,6 +896,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -932,12 +907,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
                             TO_AFTER_TURN_END_14_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -976,40 +945,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_B,
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_TURN_END_14_C,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_14_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
+                            Transition::new("tools.section_end", &[], AFTER_TURN_END_14),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -1311,18 +1254,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(14) => Flow::Go(AFTER_CALL),
+                    Found::Marker(15) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(16) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(17) => {
                         io.end_call();
@@ -1354,38 +1294,18 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(14) => Flow::Go(AFTER_TURN_END_14),
-                    Found::Marker(15..=21) => {
+                    Found::Marker(13) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(14) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(15) => Flow::Go(AFTER_TURN_END_14),
+                    Found::Marker(16..=22) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(22) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=12) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(13) => Flow::Go(AFTER_TURN_END_14),
-                    Found::Marker(14..=20) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(21) => {
+                    Found::Marker(23) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1414,10 +1334,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_5 => {
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

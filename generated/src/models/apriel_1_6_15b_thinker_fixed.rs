@@ -77,14 +77,11 @@ const AFTER_SECTION_END_3: StateId = StateId(15);
 /// Only markers may come here.
 const AFTER_TOOLS_5: StateId = StateId(16);
 
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(17);
-
 /// Answer text.
-const CONTENT_2: StateId = StateId(18);
+const CONTENT_2: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START: StateId = StateId(19);
+const AFTER_TURN_ASSISTANT_START: StateId = StateId(18);
 const MARKER_BEGIN_CONTENT: Marker = Marker::new("<|begin_content|>")
     .at_end(const { &[] });
 const MARKER_BEGIN_SYSTEM: Marker = Marker::new("<|begin_system|>")
@@ -104,8 +101,6 @@ const MARKER_BEGIN_FINAL_RESPONSE_D: Marker = Marker::new("[BEGIN FINAL RESPONSE
     .followed_by(const { &[text("[BEGIN FINAL RESPONSE]"), text("<tool_calls>")] })
     .leading();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const { &[text("</tool_calls>"), text("<tool_calls>")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_CONTENT: Transition = Transition::new(
@@ -198,11 +193,6 @@ const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
-);
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
 );
 
 /// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `<|begin_assistant|>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `[BEGIN FINAL RESPONSE]\n`, `[BEGIN FINAL RESPONSE]`, `````, `<tool_calls>`; compared with the text at the current position.
@@ -410,7 +400,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -423,9 +413,12 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text(","), text("]"), text("</tool_calls>"), text("<tool_calls>")]
+            }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
@@ -464,7 +457,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `````, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `}`, `````, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -476,32 +469,9 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|end|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("</tool_calls>"),
-        Marker::new("[BEGIN FINAL RESPONSE]"),
-        Marker::new("<|end|>\n<|begin_user|>"),
-        Marker::new("<|begin_user|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("</s><|end|>\n<|begin_user|>"),
-        Marker::new("<eos><|end|>\n<|begin_user|>"),
-        Marker::new("<tool_calls>").layout("\n", ""),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|begin_content|>`, `<|begin_system|>`, `<|begin_tool_result|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|end|>`, `<|eot_id|>`, `</tool_calls>`, `[BEGIN FINAL RESPONSE]`, `<|end|>\n<|begin_user|>`, `<|begin_user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|end|>\n<|begin_user|>`, `<eos><|end|>\n<|begin_user|>`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        MARKER_BEGIN_CONTENT,
-        MARKER_BEGIN_SYSTEM,
-        MARKER_BEGIN_TOOL_RESULT,
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|end|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const { &[text("</tool_calls>"), text("<tool_calls>")] }),
         Marker::new("</tool_calls>"),
         Marker::new("[BEGIN FINAL RESPONSE]"),
         Marker::new("<|end|>\n<|begin_user|>"),
@@ -953,6 +923,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -963,12 +934,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_UNPARSED_2_B,
@@ -1038,37 +1003,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_SECTION_END_3_D,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
+                            Transition::new(
+                                "tools.section_end",
+                                &[],
+                                AFTER_SECTION_END_3,
+                            ),
                             TO_AFTER_SECTION_END_3_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -1461,18 +1407,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(10) => Flow::Go(AFTER_CALL),
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(11) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(12) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(13) => {
                         io.end_call();
@@ -1537,46 +1480,22 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(11) => {
+                    Found::Marker(9) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(12..=18) => {
+                    Found::Marker(13..=19) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=8) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(11..=17) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(18) => {
+                    Found::Marker(20) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1662,10 +1581,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_5 => {
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

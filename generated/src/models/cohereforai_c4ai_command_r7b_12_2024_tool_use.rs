@@ -79,9 +79,6 @@ const AFTER_CALL: StateId = StateId(16);
 
 /// Only markers may come here.
 const AFTER_TOOLS_5: StateId = StateId(17);
-
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(18);
 const MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN: Marker = Marker::new(
         "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>",
     )
@@ -121,18 +118,6 @@ const MARKER_START_TOOL_RESULT: Marker = Marker::new("<|START_TOOL_RESULT|>")
 const MARKER_SYSTEM_TOKEN: Marker = Marker::new("<|SYSTEM_TOKEN|>")
     .at_end(const { &[] });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const {
-        &[
-            text("<|END_ACTION|>"),
-            text("<|START_THINKING|>"),
-            text("<|START_RESPONSE|>"),
-            text("<|END_RESPONSE|>"),
-            text("<|START_ACTION|>"),
-            text("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>"),
-            text("<|END_OF_TURN_TOKEN|>"),
-        ]
-    });
 const TO_AFTER_TURN_END_3: Transition = Transition::new(
         "turn.end",
         &[],
@@ -276,11 +261,6 @@ const TO_AFTER_SECTION_START_2_C: Transition = Transition::new(
     "tools.section_start",
     const { &[Action::EndCall, Action::EndCalls, Action::Speculate] },
     AFTER_SECTION_START_2,
-);
-const TO_AFTER_TURN_END_12_E: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_TURN_END_12,
 );
 
 /// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_THINKING|>`, `<|END_ACTION|>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; searched for by `<` (memchr).
@@ -517,7 +497,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -532,9 +512,22 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("<|END_ACTION|>"),
+                    text("<|START_THINKING|>"),
+                    text("<|START_RESPONSE|>"),
+                    text("<|END_RESPONSE|>"),
+                    text("<|START_ACTION|>"),
+                    text("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>"),
+                    text("<|END_OF_TURN_TOKEN|>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
@@ -547,7 +540,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
@@ -561,33 +554,19 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("<|END_ACTION|>"),
-        Marker::new("<|END_THINKING|>"),
-        Marker::new("<|START_THINKING|>"),
-        Marker::new("<|START_RESPONSE|>"),
-        Marker::new("<|END_RESPONSE|>"),
-        Marker::new("<|END_OF_TURN_TOKEN|>"),
-        Marker::new("<|START_OF_TURN_TOKEN|>"),
-        Marker::new("<|USER_TOKEN|>"),
-        Marker::new("<|START_ACTION|>"),
-    ]
-});
-
-/// The markers of this state: `<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>`, `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|CHATBOT_TOKEN|>`, `<|END_TOOL_RESULT|>`, `<|START_TOOL_RESULT|>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|END_ACTION|>`, `<|END_THINKING|>`, `<|START_THINKING|>`, `<|START_RESPONSE|>`, `<|END_RESPONSE|>`, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|>`, `<|USER_TOKEN|>`, `<|START_ACTION|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_TURN_TOKEN_START_OF_TURN_TOKEN,
-        MARKER_END_OF_TURN_TOKEN,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        MARKER_CHATBOT_TOKEN,
-        MARKER_END_TOOL_RESULT,
-        MARKER_START_TOOL_RESULT,
-        MARKER_SYSTEM_TOKEN,
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<|END_ACTION|>"),
+                    text("<|START_THINKING|>"),
+                    text("<|START_RESPONSE|>"),
+                    text("<|END_RESPONSE|>"),
+                    text("<|START_ACTION|>"),
+                    text("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|>"),
+                    text("<|END_OF_TURN_TOKEN|>"),
+                ]
+            }),
         Marker::new("<|END_ACTION|>"),
         Marker::new("<|END_THINKING|>"),
         Marker::new("<|START_THINKING|>"),
@@ -1060,6 +1039,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -1070,12 +1050,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
                             TO_AFTER_TURN_END_12_C,
                             TO_AFTER_TURN_END_12_D,
                             TO_START_C,
@@ -1112,38 +1086,14 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
                             TO_AFTER_TURN_END_3_B,
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_TURN_END_12_E,
-                            TO_AFTER_TURN_END_12_B,
-                            TO_START_B,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_F)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_3_B,
-                            TO_AFTER_TURN_END_12_E,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
+                            Transition::new("tools.section_end", &[], AFTER_TURN_END_12),
                             TO_AFTER_TURN_END_12_B,
                             TO_START_B,
                             TO_CONTENT_D,
@@ -1560,18 +1510,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(12) => {
+                    Found::Marker(12) => Flow::Go(AFTER_CALL),
+                    Found::Marker(13) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(13) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(14) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(15) => {
                         io.end_call();
@@ -1623,68 +1570,31 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_3)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(12) => Flow::Go(AFTER_TURN_END_12),
-                    Found::Marker(13) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_TURN_END_12)
+                    Found::Marker(11) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
                     }
+                    Found::Marker(12) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(13) => Flow::Go(AFTER_TURN_END_12),
                     Found::Marker(14) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(17..=19) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(20) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(2..=10) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_3)
-                    }
-                    Found::Marker(11) => Flow::Go(AFTER_TURN_END_12),
-                    Found::Marker(12) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_12)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(15) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START)
                     }
-                    Found::Marker(14 | 15) => {
+                    Found::Marker(16 | 17) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(16..=18) => {
+                    Found::Marker(18..=20) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(19) => {
+                    Found::Marker(21) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1718,10 +1628,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_5 => {
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

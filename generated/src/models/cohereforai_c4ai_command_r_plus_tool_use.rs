@@ -273,7 +273,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
+/// The markers of this state: `<|END_OF_TURN_TOKEN|>`, `</s>`, `<eos>`, `<|SYSTEM_TOKEN|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|END_OF_TURN_TOKEN|>`, `<|START_OF_TURN_TOKEN|><|USER_TOKEN|>`, `<|USER_TOKEN|>`, `Action:`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TURN_TOKEN,
@@ -283,6 +283,7 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new("```").layout("", "\n"),
         Marker::new("<|END_OF_TURN_TOKEN|>"),
         Marker::new("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
@@ -586,6 +587,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new(
                                 "tools.section_end",
                                 const { &[Action::EndCalls] },
                                 CONTENT,
@@ -880,15 +887,19 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(7) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(8) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(8..=10) => {
+                    Found::Marker(9..=11) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

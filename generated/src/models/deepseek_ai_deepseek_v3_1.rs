@@ -92,17 +92,17 @@ const UNPARSED_3: StateId = StateId(20);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_8: StateId = StateId(21);
 
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(22);
-
 /// Broken markup.
-const UNPARSED_4: StateId = StateId(23);
+const UNPARSED_4: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_9: StateId = StateId(24);
+const AFTER_PER_CALL_START_9: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(25);
+const AFTER_CALL: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_TOOLS_7: StateId = StateId(25);
 
 /// Only markers may come here.
 const AFTER_PER_CALL_START_12: StateId = StateId(26);
@@ -814,37 +814,6 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_SENTENCE,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_TOOL_OUTPUT_BEGIN,
-        MARKER_TOOL_OUTPUT_END,
-        Marker::new("<｜tool▁call▁end｜>"),
-        Marker::new("<|tool_call_end|>"),
-        Marker::new("<｜tool▁call▁begin｜>"),
-        MARKER_TOOL_CALL_BEGIN,
-        Marker::new("<｜tool▁calls▁end｜>"),
-        Marker::new("<|tool_calls_end|>"),
-        Marker::new("</think>"),
-        Marker::new("<think>"),
-        Marker::new("<｜tool▁sep｜>"),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜tool▁output▁begin｜>"),
-        Marker::new("<｜tool▁output▁end｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜User｜>"),
-        Marker::new("</think>\n"),
-        Marker::new("<｜tool▁calls▁begin｜>"),
-        MARKER_TOOL_CALLS_BEGIN,
-    ]
-});
-
 /// The markers of this state: `<｜tool▁call▁begin｜>`, `<｜tool▁calls▁begin｜>`, `<｜tool▁call▁end｜>`, `<｜tool▁calls▁end｜>`; searched for by `<` (memchr).
 static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     &[
@@ -901,6 +870,37 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
+        Marker::new("<｜tool▁call▁end｜>"),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<｜tool▁call▁begin｜>"),
+        MARKER_TOOL_CALL_BEGIN,
+        Marker::new("<｜tool▁calls▁end｜>"),
+        Marker::new("<|tool_calls_end|>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<｜tool▁sep｜>"),
+        Marker::new("<｜Assistant｜>"),
+        Marker::new("<｜tool▁output▁begin｜>"),
+        Marker::new("<｜tool▁output▁end｜>"),
+        Marker::new("<｜end▁of▁sentence｜>"),
+        Marker::new("<｜User｜>"),
+        Marker::new("</think>\n"),
+        Marker::new("<｜tool▁calls▁begin｜>"),
+        MARKER_TOOL_CALLS_BEGIN,
+    ]
+});
+
+/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜tool▁call▁end｜>`, `<|tool_call_end|>`, `<｜tool▁call▁begin｜>`, `<|tool_call_begin|>`, `<｜tool▁calls▁end｜>`, `<|tool_calls_end|>`, `</think>`, `<think>`, `<｜tool▁sep｜>`, `<｜Assistant｜>`, `<｜tool▁output▁begin｜>`, `<｜tool▁output▁end｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `<｜tool▁calls▁begin｜>`, `<|tool_calls_begin|>`; compared with the text at the current position.
+static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_END_OF_SENTENCE,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        MARKER_TOOL_OUTPUT_BEGIN,
+        MARKER_TOOL_OUTPUT_END,
         Marker::new("<｜tool▁call▁end｜>"),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<｜tool▁call▁begin｜>"),
@@ -1421,7 +1421,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_2,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
+                            Transition::new("content", &[], AFTER_ARGUMENTS_2)
+                                .recovery(),
                             TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -1536,41 +1537,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_K)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT", None)
-                .markers(
-                    &AFTER_CONTENT_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_B,
-                            TO_AFTER_PER_CALL_START_4_C,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_START_3_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_2_B,
-                            TO_CONTENT_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_CONTENT_F,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_2_D,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_4)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_4_MARKERS,
@@ -1678,7 +1644,42 @@ pub static PROGRAM: Program = Program {
                                     CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_CONTENT).recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_7).recovery(),
+                            TO_AFTER_PER_CALL_START_4_B,
+                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_PER_CALL_START_3_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_AFTER_SECTION_END_3_C,
+                            TO_START_2_B,
+                            TO_CONTENT_C,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_E,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_F,
+                            TO_AFTER_SECTION_START_2_C,
+                            TO_AFTER_SECTION_START_2_D,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_4)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_7", None)
+                .markers(
+                    &AFTER_TOOLS_7_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_4_B,
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
@@ -2264,7 +2265,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(9) => Flow::Go(AFTER_ARGUMENTS_2),
                     Found::Marker(10 | 11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
@@ -2433,84 +2434,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=7) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_3)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20 | 21) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23 | 24) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_4)
-                    }
-                }
-            }
             UNPARSED_4 => {
                 match io.broken_call(&UNPARSED_4_MARKERS) {
                     Found::Marker(0..=3) => {
@@ -2607,7 +2530,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(11) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(12 | 13) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
@@ -2661,6 +2584,84 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(27 | 28) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_4)
+                    }
+                }
+            }
+            AFTER_TOOLS_7 => {
+                match io.expect(&AFTER_TOOLS_7_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=7) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(8 | 9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(10) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(11) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_3)
+                    }
+                    Found::Marker(12 | 13) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(16 | 17) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(18 | 19) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(20 | 21) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(22) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(23 | 24) => {
                         io.end_call();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2738,16 +2739,16 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
             AFTER_PER_CALL_START_9 => {
                 io.end_calls();
                 true
             }
             AFTER_CALL => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_7 => {
                 io.end_call();
                 io.end_calls();
                 true

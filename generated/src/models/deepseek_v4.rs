@@ -95,29 +95,26 @@ const ARGUMENTS: StateId = StateId(21);
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(22);
 
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(23);
-
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(24);
+const ARGUMENT_VALUE: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(25);
+const AFTER_TURN_END_7: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(26);
+const AFTER_TOOLS_5: StateId = StateId(25);
 
 /// A call, as one object.
-const CALL: StateId = StateId(27);
+const CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(28);
+const AFTER_CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_24: StateId = StateId(29);
+const AFTER_SECTION_START_24: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(30);
+const AFTER_TURN_ASSISTANT_START_2: StateId = StateId(29);
 const MARKER_END_OF_SENTENCE: Marker = Marker::new("<｜end▁of▁sentence｜>")
     .at_end(const {
         &[
@@ -1319,49 +1316,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</｜DSML｜invoke>`, `</｜｜DSML｜｜invoke>`, `</｜｜DSML｜｜ invoke>`, `</|DSML|invoke>`, `<｜DSML｜invoke name=\"`, `<｜DSML｜invoke=\"`, `<｜DSML｜invoke=`, `<｜DSML｜invoke=\'`, `<｜DSML｜invoke name=\'`, `<｜｜DSML｜｜invoke name=\"`, `<｜｜DSML｜｜ invoke name=\"`, `<|DSML|invoke name=\"`, `</｜DSML｜tool_calls>`, `</｜｜DSML｜｜tool_calls>`, `</｜｜DSML｜｜ tool_calls>`, `</｜｜DSML｜｜ calls>`, `</|DSML|tool_calls>`, `</｜DSML｜parameter>`, `<think>`, `<｜DSML｜parameter name=\"`, `<｜Assistant｜>`, `<｜end▁of▁sentence｜>`, `<｜User｜>`, `</think>\n`, `</think>`, `<｜DSML｜tool_calls>`, `<｜｜DSML｜｜tool_calls>`, `<｜｜DSML｜｜ tool_calls>`, `<｜｜DSML｜｜ calls>`, `<｜DSML｜tool_calls｜>`, `<|DSML|tool_calls>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_SENTENCE,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</｜DSML｜invoke>"),
-        Marker::new("</｜｜DSML｜｜invoke>"),
-        Marker::new("</｜｜DSML｜｜ invoke>"),
-        Marker::new("</|DSML|invoke>"),
-        Marker::new("<｜DSML｜invoke name=\"").peek(),
-        MARKER_DSML_INVOKE,
-        MARKER_DSML_INVOKE_B,
-        MARKER_DSML_INVOKE_C,
-        MARKER_DSML_INVOKE_NAME_B,
-        MARKER_DSML_INVOKE_NAME_C,
-        MARKER_DSML_INVOKE_NAME_D,
-        MARKER_DSML_INVOKE_NAME_E,
-        MARKER_DSML_TOOL_CALLS_F,
-        MARKER_DSML_TOOL_CALLS_G,
-        MARKER_DSML_TOOL_CALLS_H,
-        MARKER_DSML_CALLS_B,
-        Marker::new("</|DSML|tool_calls>").layout("\n", ""),
-        Marker::new("</｜DSML｜parameter>"),
-        Marker::new("<think>"),
-        Marker::new("<｜DSML｜parameter name=\""),
-        Marker::new("<｜Assistant｜>"),
-        Marker::new("<｜end▁of▁sentence｜>"),
-        Marker::new("<｜User｜>"),
-        Marker::new("</think>\n"),
-        MARKER_THINK,
-        MARKER_DSML_TOOL_CALLS,
-        MARKER_DSML_TOOL_CALLS_B,
-        MARKER_DSML_TOOL_CALLS_C,
-        MARKER_DSML_CALLS,
-        MARKER_DSML_TOOL_CALLS_D,
-        MARKER_DSML_TOOL_CALLS_E,
-    ]
-});
-
 /// The markers of this state: `<｜end▁of▁sentence｜>`, `</｜DSML｜parameter>`, `</｜｜DSML｜｜parameter>`, `</｜｜DSML｜｜ parameter>`, `</|DSML|parameter>`, `</｜DSML｜invoke>`, `<｜DSML｜parameter name=\"`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
@@ -2324,54 +2278,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
-                            TO_AFTER_FUNCTION_NAME_PREFIX_2_G,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_CALL_NAME_3_C,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_F,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_CONTENT_D,
-                            TO_CONTENT_D,
-                            TO_AFTER_SECTION_START_2_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                            TO_AFTER_SECTION_START_3_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_E,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
                             TO_AFTER_FUNCTION_NAME_PREFIX_2_F,
@@ -3458,7 +3365,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(8..=11) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
@@ -3507,79 +3414,6 @@ impl Machine for Parser {
                         Flow::Go(AFTER_SECTION_START_2)
                     }
                     Found::Marker(34..=38) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_3)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6..=9) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(10) => {
-                        io.missing_marker("</｜DSML｜invoke>");
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_PREFIX_2)
-                    }
-                    Found::Marker(11..=17) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_3)
-                    }
-                    Found::Marker(18..=23) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(24) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(25 | 26) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(27 | 28) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(29 | 30) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(31) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Marker(32..=36) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3922,11 +3756,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

@@ -72,8 +72,6 @@ const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
     });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const { &[text("functools"), text("<|eot_id|>")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -215,7 +213,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `,`, `]`, `````, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `,`, `]`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -224,16 +222,19 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text(","), text("]"), text("functools"), text("<|eot_id|>")]
+            }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("functools").layout(" ", ""),
     ]
 });
 
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `````, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `````, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `functools`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_EOT_ID,
@@ -241,7 +242,9 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
-        MARKER_B,
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const { &[text("functools"), text("<|eot_id|>")] }),
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         Marker::new("functools").layout(" ", ""),
@@ -483,6 +486,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -493,12 +497,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             Transition::new(
@@ -534,11 +532,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls] },
-                                    CONTENT,
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             Transition::new(
@@ -773,19 +772,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(6) => Flow::Go(AFTER_CALL),
+                    Found::Marker(7) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(8) => {
                         io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(9 | 10) => {
                         io.end_call();
@@ -818,15 +813,16 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(5) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(7 | 8) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

@@ -70,9 +70,6 @@ const AFTER_CALL: StateId = StateId(13);
 
 /// Only markers may come here.
 const AFTER_TOOLS_7: StateId = StateId(14);
-
-/// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(15);
 const MARKER_MESSAGE_SEP: Marker = Marker::new("<|message_sep|>")
     .layout("", "\n\n")
     .at_end(const {
@@ -85,8 +82,6 @@ const MARKER_MESSAGE_SEP: Marker = Marker::new("<|message_sep|>")
         ]
     });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const { &[text("<|message_sep|>")] });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -136,23 +131,11 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
-const TO_AFTER_CONTENT_5: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCall] },
-        AFTER_CONTENT_5,
-    )
-    .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
     "",
     const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
 );
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
 
 /// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|role_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`, `<|message_sep|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -263,7 +246,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `````, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -273,16 +256,19 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text(","), text("{"), text("]"), text("<|message_sep|>")]
+            }),
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("<|message_sep|>").layout("", "\n\n"),
         Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
 });
 
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
+/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
 static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_MESSAGE_SEP,
@@ -291,21 +277,8 @@ static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("<|message_sep|>").layout("", "\n\n"),
-        Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
-    ]
-});
-
-/// The markers of this state: `<|message_sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|message_sep|>`, `<|message_sep|>\n\nuser<|role_sep|>`; compared with the text at the current position.
-static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_MESSAGE_SEP,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```").followed_by(const { &[text("<|message_sep|>")] }),
         Marker::new("<|message_sep|>").layout("", "\n\n"),
         Marker::new("<|message_sep|>\n\nuser<|role_sep|>"),
     ]
@@ -547,6 +520,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -559,7 +533,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_TOOLS_7),
-                            TO_AFTER_CONTENT_5,
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
                         ]
@@ -578,7 +551,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_CONTENT_5,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_7,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_7).recovery(),
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
                         ]
@@ -586,33 +565,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_5", None)
-                .markers(
-                    &AFTER_CONTENT_5_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_PER_CALL_START,
-                            Transition::new(
-                                    "turn.end",
-                                    const { &[Action::EndCalls, Action::AfterEnd] },
-                                    UNPARSED_2,
-                                )
-                                .recovery(),
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
-                .end(const { &[Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -868,16 +820,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => Flow::Go(AFTER_CALL),
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_7),
-                    Found::Marker(10) => {
-                        io.end_call();
-                        Flow::Go(AFTER_CONTENT_5)
-                    }
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
@@ -910,16 +859,17 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END_2)
                     }
                     Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_CONTENT_5)
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_7)
                     }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START)
-                    }
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(8) => {
                         io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START)
+                    }
+                    Found::Marker(9) => {
+                        io.end_call();
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
@@ -927,32 +877,6 @@ impl Machine for Parser {
                     Found::Wait => Flow::Wait,
                     _ => {
                         io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_5 => {
-                match io.expect(&AFTER_CONTENT_5_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START)
-                    }
-                    Found::Marker(7) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
@@ -972,10 +896,6 @@ impl Machine for Parser {
             }
             AFTER_TOOLS_7 => {
                 io.end_call();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_5 => {
                 io.end_calls();
                 true
             }

@@ -96,22 +96,19 @@ const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(21);
 const AFTER_ARGUMENTS: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(23);
-
-/// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(24);
+const AFTER_ARGUMENTS_NAME_SUFFIX_2: StateId = StateId(23);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(25);
+const ARGUMENT_VALUE_2: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(26);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_4: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(27);
+const AFTER_CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_TOOLS_9: StateId = StateId(28);
+const AFTER_TOOLS_9: StateId = StateId(27);
 const MARKER_THINK: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
     .leading();
@@ -693,31 +690,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
             .followed_by(const {
                 &[text("</tool_call>"), text("<tool_call>"), text("<think>")]
             }),
-        Marker::new("</tool_call>"),
-        Marker::new("<tool_call>").peek(),
-        Marker::new("</arg_value>"),
-        Marker::new("</think>"),
-        Marker::new("<think>"),
-        Marker::new("<|user|>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("</s><|user|>"),
-        Marker::new("<eos><|user|>"),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|observation|>`, `<|system|>`, `<|user|>`, `</tool_call>`, `<tool_call>`, `</arg_value>`, `</think>`, `<think>`, `<|user|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|user|>`, `<eos><|user|>`; compared with the text at the current position.
-static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|observation|>").at_end(const { &[] }),
-        Marker::new("<|system|>").at_end(const { &[] }),
-        Marker::new("<|user|>").at_end(const { &[] }),
         Marker::new("</tool_call>"),
         Marker::new("<tool_call>").peek(),
         Marker::new("</arg_value>"),
@@ -1540,36 +1512,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_5).recovery(),
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_G,
-                            TO_START_2_D,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                            TO_UNPARSED_2_E,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_F)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_5", None)
-                .markers(
-                    &AFTER_CONTENT_5_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
-                            TO_AFTER_TURN_END_E,
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_F,
@@ -2379,7 +2322,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(9) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -2405,51 +2348,6 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(15..=20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_5 => {
-                match io.expect(&AFTER_CONTENT_5_MARKERS) {
-                    Found::Marker(0..=7) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(9) => {
-                        io.missing_marker("</tool_call>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(11) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13..=18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2666,11 +2564,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_5 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

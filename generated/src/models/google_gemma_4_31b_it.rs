@@ -71,56 +71,50 @@ const ARGUMENT_NAME: StateId = StateId(13);
 /// The name of an argument.
 const ARGUMENT_NAME_2: StateId = StateId(14);
 
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(15);
+/// The arguments, as one Python literal.
+const ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(16);
 
-/// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(17);
-
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(18);
+const ARGUMENT_NAME_3: StateId = StateId(17);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(19);
+const ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(20);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(21);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_QUOTE: StateId = StateId(22);
+const AFTER_ARGUMENTS_QUOTE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(23);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(24);
-
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(25);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_END_5: StateId = StateId(26);
+const AFTER_PER_CALL_END_5: StateId = StateId(23);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(27);
+const UNPARSED_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_5: StateId = StateId(28);
+const AFTER_PER_CALL_START_5: StateId = StateId(25);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(29);
+const AFTER_ARGUMENTS: StateId = StateId(26);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(27);
 
 /// A call, as one object.
-const CALL: StateId = StateId(30);
+const CALL: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(31);
+const AFTER_CALL: StateId = StateId(29);
 const MARKER_TURN: Marker = Marker::new("<turn|>")
     .layout("", "\n")
     .at_end(const {
@@ -328,8 +322,6 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
-const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
-    .recovery();
 const TO_AFTER_FUNCTION_CLOSE: Transition = Transition::new(
     "tools.function.close",
     &[],
@@ -346,8 +338,6 @@ const TO_AFTER_FUNCTION_CLOSE_C: Transition = Transition::new(
         const { &[Action::MissingMarker(text("}"))] },
         AFTER_FUNCTION_CLOSE,
     )
-    .recovery();
-const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
@@ -693,18 +683,16 @@ static AFTER_PER_CALL_START_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`, ````json`, `````, `}`, `)`, `]`, `<tool_call|>`, `{`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, `{`, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\""),
         Marker::new("'"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("{").peek(),
         Marker::new("}"),
         Marker::new(")"),
         Marker::new("]"),
         Marker::new("<tool_call|>").peek(),
-        Marker::new("{").peek(),
     ]
 });
 
@@ -716,11 +704,6 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
 static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
-});
-
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<|\"|>`, `<|turn>model`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`; compared with the text at the current position.
@@ -868,27 +851,6 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new("}").peek()]
 });
 
-/// The markers of this state: `````, `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```").followed_by(const { &[text("}")] }),
-        Marker::new("}"),
-        Marker::new(")"),
-        Marker::new("]"),
-        Marker::new("<tool_call|>").peek(),
-    ]
-});
-
-/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("}"),
-        Marker::new(")"),
-        Marker::new("]"),
-        Marker::new("<tool_call|>").peek(),
-    ]
-});
-
 /// The markers of this state: `<turn|>`, `<|tool_response>`, `<channel|>`, `</s>`, `<eos>`, `<tool_response|>`, `<tool|>`, `<|audio|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|think|>`, `<|tool>`, `<|video|>`, `<tool_call|>`, `<channel|>`, `<|channel>thought`, `<|channel><|channel>thought`, `<|channel>\n`, `<|channel|>thought`, `<turn|>`, `<|tool_response>`, `<|turn>user`, `<channel|><|turn>user`, `<|tool_call>call:`, `<|tool_call>:`, `<|tool_call>`, `<|tool_call>call:call:`, `<|tool_call|>call:`; compared with the text at the current position.
 static AFTER_PER_CALL_END_5_MARKERS: Markers = Markers::expected(const {
     &[
@@ -963,6 +925,16 @@ static AFTER_PER_CALL_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_response>"),
         Marker::new("<|turn>user"),
         Marker::new("<channel|><|turn>user"),
+    ]
+});
+
+/// The markers of this state: `}`, `)`, `]`, `<tool_call|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new("}"),
+        Marker::new(")"),
+        Marker::new("]"),
+        Marker::new("<tool_call|>").peek(),
     ]
 });
 
@@ -1469,13 +1441,12 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_2,
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
                             TO_AFTER_FUNCTION_CLOSE,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_B,
                             TO_AFTER_FUNCTION_CLOSE_C,
-                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1490,8 +1461,8 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_NAME_2_MARKERS,
                     const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
                 ),
-            State::new("AFTER_CONTENT", None)
-                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
+            State::new("ARGUMENTS", Some(Hole::Python))
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("AFTER_FUNCTION_CLOSE", None)
                 .markers(
                     &AFTER_FUNCTION_CLOSE_MARKERS,
@@ -1541,8 +1512,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Python))
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_3_MARKERS,
@@ -1660,31 +1629,6 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_FUNCTION_CLOSE,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_C,
-                        ]
-                    },
-                ),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_FUNCTION_CLOSE,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_B,
-                            TO_AFTER_FUNCTION_CLOSE_C,
-                        ]
-                    },
-                ),
             State::new("AFTER_PER_CALL_END_5", None)
                 .markers(
                     &AFTER_PER_CALL_END_5_MARKERS,
@@ -1798,6 +1742,18 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_B)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_FUNCTION_CLOSE,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_B,
+                            TO_AFTER_FUNCTION_CLOSE_C,
+                        ]
+                    },
+                ),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
@@ -2292,13 +2248,12 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(4..=6) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(7) => {
+                    Found::Marker(2) => Flow::Go(ARGUMENTS),
+                    Found::Marker(3..=5) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(6) => {
                         io.missing_marker("}");
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
-                    Found::Marker(8) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
@@ -2323,10 +2278,10 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+            ARGUMENTS => {
+                match io.python_arguments() {
                     Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -2391,13 +2346,6 @@ impl Machine for Parser {
                         io.speculate_here(CONTENT);
                         Flow::Go(UNPARSED_3)
                     }
-                }
-            }
-            ARGUMENTS => {
-                match io.python_arguments() {
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
-                    _ => Flow::Mismatch,
                 }
             }
             ARGUMENT_NAME_3 => {
@@ -2468,29 +2416,6 @@ impl Machine for Parser {
                     Found::Marker(2) => Flow::Go(AFTER_ARGUMENTS_QUOTE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
-                }
-            }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(1..=3) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(4) => {
-                        io.missing_marker("}");
-                        Flow::Go(AFTER_FUNCTION_CLOSE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
-                    Found::Marker(3) => {
-                        io.missing_marker("}");
-                        Flow::Go(AFTER_FUNCTION_CLOSE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
                 }
             }
             AFTER_PER_CALL_END_5 => {
@@ -2583,6 +2508,17 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0..=2) => Flow::Go(AFTER_FUNCTION_CLOSE),
+                    Found::Marker(3) => {
+                        io.missing_marker("}");
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TOOLS => {

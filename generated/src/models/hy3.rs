@@ -108,28 +108,25 @@ const AFTER_SECTION_END_9: StateId = StateId(25);
 const AFTER_ARGUMENTS: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(27);
-
-/// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(28);
+const AFTER_ARGUMENTS_NAME_SUFFIX_3: StateId = StateId(27);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE_3: StateId = StateId(29);
+const ARGUMENT_VALUE_3: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(30);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_5: StateId = StateId(29);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(31);
+const AFTER_CALL: StateId = StateId(30);
 
 /// Only markers may come here.
-const AFTER_TOOLS_8: StateId = StateId(32);
+const AFTER_TOOLS_8: StateId = StateId(31);
 
 /// Broken markup.
-const UNPARSED_5: StateId = StateId(33);
+const UNPARSED_5: StateId = StateId(32);
 
 /// Only markers may come here.
-const AFTER_SECTION_END_12: StateId = StateId(34);
+const AFTER_SECTION_END_12: StateId = StateId(33);
 const MARKER_HY_EOS_OPENSOURCE: Marker = Marker::new("<｜hy_eos:opensource｜>")
     .at_end(const { &[] });
 const MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE: Marker = Marker::new(
@@ -462,12 +459,6 @@ const TO_CONTENT_J: Transition = Transition::new(
     CONTENT,
 );
 const TO_CONTENT_2_B: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCallIncomplete, Action::EndCalls, Action::OpenFence] },
-        CONTENT_2,
-    )
-    .recovery();
-const TO_CONTENT_2_C: Transition = Transition::new(
         "content",
         const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
         CONTENT_2,
@@ -909,37 +900,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
         Marker::new("</think:opensource>\n"),
-        Marker::new("<tool_calls:opensource>"),
-    ]
-});
-
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<｜hy_eos:opensource｜>`, `</tool_call:opensource>`, `<tool_call:opensource>`, `</tool_calls:opensource>`, `</tool_calls:opensource><|hy_eos:opensource|>`, `</arg_value:opensource>`, `<｜hy_eos:opensource｜>`, `</think:opensource>`, `<think:opensource>`, `<｜hy_Assistant:opensource｜>`, `<｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<｜hy_User:opensource｜>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `<eos><｜hy_eos:opensource｜><｜hy_User:opensource｜>`, `</think:opensource>\n`, `````, `<tool_calls:opensource>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_HY_EOS_OPENSOURCE,
-        Marker::new("</tool_call:opensource>"),
-        Marker::new("<tool_call:opensource>").peek(),
-        MARKER_TOOL_CALLS_OPENSOURCE,
-        MARKER_TOOL_CALLS_OPENSOURCE_HY_EOS_OPENSOURCE,
-        Marker::new("</arg_value:opensource>"),
-        Marker::new("<｜hy_eos:opensource｜>"),
-        Marker::new("</think:opensource>"),
-        Marker::new("<think:opensource>"),
-        Marker::new("<｜hy_Assistant:opensource｜>"),
-        MARKER_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        Marker::new("<｜hy_User:opensource｜>"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|endoftext|>"),
-        Marker::new("<|eot_id|>"),
-        MARKER_S_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        MARKER_EOS_HY_EOS_OPENSOURCE_HY_USER_OPENSOURCE,
-        Marker::new("</think:opensource>\n"),
-        Marker::new("```"),
         Marker::new("<tool_calls:opensource>"),
     ]
 });
@@ -1799,7 +1759,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_PER_CALL_END_4,
                             TO_AFTER_PER_CALL_END_4_B,
                             TO_AFTER_SECTION_END_5_B,
@@ -1817,41 +1777,6 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_TURN_END_C,
-                            TO_AFTER_PER_CALL_END_4,
-                            TO_AFTER_PER_CALL_END_4_B,
-                            TO_AFTER_SECTION_END_5_B,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_AFTER_SECTION_END_6_E,
-                            TO_AFTER_SECTION_END_6_D,
-                            TO_AFTER_SECTION_END_6_F,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_CONTENT_G,
-                            TO_CONTENT_2_B,
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1945,7 +1870,18 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_CONTENT_G,
-                            TO_CONTENT_2_B,
+                            Transition::new(
+                                    "content",
+                                    const {
+                                        &[
+                                            Action::EndCallIncomplete,
+                                            Action::EndCalls,
+                                            Action::OpenFence,
+                                        ]
+                                    },
+                                    CONTENT_2,
+                                )
+                                .recovery(),
                             TO_AFTER_SECTION_START_2_C,
                         ]
                     },
@@ -1999,7 +1935,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
-                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -2034,7 +1970,7 @@ pub static PROGRAM: Program = Program {
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_CONTENT_E,
-                            TO_CONTENT_2_C,
+                            TO_CONTENT_2_B,
                             TO_AFTER_SECTION_START_2_B,
                         ]
                     },
@@ -2904,7 +2840,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_4)
@@ -2951,80 +2887,6 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(25) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(7) => {
-                        io.missing_marker("</tool_call:opensource>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_4)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_5)
-                    }
-                    Found::Marker(9..=11) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_6)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15..=21) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(24) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -3397,11 +3259,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

@@ -118,16 +118,6 @@ const MARKER_START_OF_ROLE_USER_END_OF_ROLE: Marker = Marker::new(
     )
     .peek();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const {
-        &[
-            text("<think>"),
-            text("<response>"),
-            text("</response>"),
-            text("<|tool_call|>"),
-            text("<|end_of_text|>"),
-        ]
-    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -490,7 +480,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `}`, `,`, `]`, `````, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `}`, `````, `,`, `]`, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -502,9 +492,20 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         MARKER_START_OF_CITE,
         Marker::new("<|tool_call|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("<think>"),
+                    text("<response>"),
+                    text("</response>"),
+                    text("<|tool_call|>"),
+                    text("<|end_of_text|>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -515,7 +516,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `````, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|end_of_cite|>`, `<|endoftext|>`, `<|eot_id|>`, `<|start_of_cite|>`, `<|tool_call|>`, `}`, `````, `</think>`, `<think>`, `<response>`, `</response>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`, `<|tool_call|>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -526,7 +527,17 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         MARKER_START_OF_CITE,
         Marker::new("<|tool_call|>").at_end(const { &[] }),
-        MARKER_B,
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("<think>"),
+                    text("<response>"),
+                    text("</response>"),
+                    text("<|tool_call|>"),
+                    text("<|end_of_text|>"),
+                ]
+            }),
         Marker::new("</think>"),
         Marker::new("<think>"),
         Marker::new("<response>"),
@@ -940,6 +951,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -950,12 +962,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_TURN_END_9,
-                                )
-                                .recovery(),
                             TO_AFTER_TURN_END_9_C,
                             TO_START_2_C,
                             TO_CONTENT_I,
@@ -987,7 +993,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            Transition::new("content", &[], AFTER_TURN_END_9).recovery(),
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
                             TO_AFTER_TURN_END_9_B,
                             TO_START_2_B,
                             TO_CONTENT_F,
@@ -1403,18 +1415,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(9) => Flow::Go(AFTER_CALL),
+                    Found::Marker(10) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(11) => {
                         io.end_call();
-                        Flow::Go(AFTER_TURN_END_9)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(12) => {
                         io.end_call();
@@ -1462,26 +1471,30 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_TURN_END_9),
-                    Found::Marker(9) => {
+                    Found::Marker(8) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_TURN_END_9)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(11) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(11 | 12) => {
+                    Found::Marker(12 | 13) => {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
-                    Found::Marker(13 | 14) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(15) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)

@@ -80,21 +80,14 @@ const AFTER_PER_CALL_END_4: StateId = StateId(16);
 /// Only markers may come here.
 const AFTER_TOOLS_7: StateId = StateId(17);
 
-/// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(18);
-
 /// Answer text.
-const CONTENT_2: StateId = StateId(19);
+const CONTENT_2: StateId = StateId(18);
 const MARKER_END_OF_TEXT: Marker = Marker::new("<|end_of_text|>")
     .layout("", "\n")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|endoftext|>"), text("<|eot_id|>")]
     });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const {
-        &[text("</tool_call>"), text("<tool_call>"), text("<|end_of_text|>")]
-    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -150,8 +143,6 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
-    .recovery();
-const TO_AFTER_CONTENT_5: Transition = Transition::new("content", &[], AFTER_CONTENT_5)
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new(
     "",
@@ -320,7 +311,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `````, `</tool_call>`, `<tool_call>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -329,10 +320,20 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("{"),
+                    text("]"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<|end_of_text|>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|end_of_text|>"),
@@ -370,7 +371,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `````, `</tool_call>`, `<tool_call>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; compared with the text at the current position.
+/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `</tool_call>`, `<tool_call>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; compared with the text at the current position.
 static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END_OF_TEXT,
@@ -378,22 +379,11 @@ static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<eos>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n", "\n"),
-        Marker::new("<|end_of_text|>"),
-        Marker::new("<|start_of_role|>user<|end_of_role|>"),
-    ]
-});
-
-/// The markers of this state: `<|end_of_text|>`, `</s>`, `<eos>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<|end_of_text|>`, `<|start_of_role|>user<|end_of_role|>`; compared with the text at the current position.
-static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END_OF_TEXT,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text("</tool_call>"), text("<tool_call>"), text("<|end_of_text|>")]
+            }),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|end_of_text|>"),
@@ -716,6 +706,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -728,7 +719,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_TOOLS_7),
-                            TO_AFTER_CONTENT_5,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_UNPARSED_2_B,
@@ -790,26 +780,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_CONTENT_5,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_5", None)
-                .markers(
-                    &AFTER_CONTENT_5_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_7,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_7).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_UNPARSED_2_B,
@@ -1128,13 +1105,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(6) => Flow::Go(AFTER_CALL),
+                    Found::Marker(7 | 8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => Flow::Go(AFTER_TOOLS_7),
-                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(10) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -1225,52 +1202,21 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(5) => Flow::Go(AFTER_CONTENT_5),
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_7)
                     }
+                    Found::Marker(6) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(7) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_5 => {
-                match io.expect(&AFTER_CONTENT_5_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=4) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(5) => {
-                        io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(6) => {
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(9 | 10) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1327,11 +1273,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_7 => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -92,17 +92,17 @@ const UNPARSED_3: StateId = StateId(20);
 /// Only markers may come here.
 const AFTER_PER_CALL_START_8: StateId = StateId(21);
 
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(22);
-
 /// Broken markup.
-const UNPARSED_4: StateId = StateId(23);
+const UNPARSED_4: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_9: StateId = StateId(24);
+const AFTER_PER_CALL_START_9: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(25);
+const AFTER_CALL: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_TOOLS_7: StateId = StateId(25);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .at_end(const {
         &[
@@ -740,41 +740,6 @@ static AFTER_PER_CALL_START_8_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|im_system|>").at_end(const { &[] }),
-        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
-        Marker::new("<|media_begin|>").at_end(const { &[] }),
-        MARKER_MEDIA_CONTENT,
-        Marker::new("<|media_end|>").at_end(const { &[] }),
-        Marker::new("<|media_pad|>").at_end(const { &[] }),
-        Marker::new("<|tool_call_end|>"),
-        Marker::new("<|tool_call_begin|>"),
-        Marker::new("<|tool_calls_section_end|>"),
-        Marker::new("</think>"),
-        Marker::new("<think>"),
-        Marker::new("<|tool_call_argument_begin|>"),
-        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
-        Marker::new("<|im_system|>"),
-        Marker::new("<|kimi_k25_video_placeholder|>"),
-        Marker::new("<|media_begin|>"),
-        Marker::new("<|media_content|>"),
-        Marker::new("<|media_end|>"),
-        Marker::new("<|media_pad|>"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_user|>user<|im_middle|>"),
-        Marker::new("</think>\n"),
-        Marker::new("<|tool_calls_section_begin|>"),
-    ]
-});
-
 /// The markers of this state: `<|tool_call_begin|>`, `<|tool_calls_section_begin|>`, `<|tool_call_end|>`, `<|tool_calls_section_end|>`; searched for by `<` (memchr).
 static UNPARSED_4_MARKERS: Markers = Markers::new(const {
     &[
@@ -839,6 +804,41 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
+        Marker::new("<|tool_call_end|>"),
+        Marker::new("<|tool_call_begin|>"),
+        Marker::new("<|tool_calls_section_end|>"),
+        Marker::new("</think>"),
+        Marker::new("<think>"),
+        Marker::new("<|tool_call_argument_begin|>"),
+        Marker::new("<|im_assistant|>assistant<|im_middle|>"),
+        Marker::new("<|im_system|>"),
+        Marker::new("<|kimi_k25_video_placeholder|>"),
+        Marker::new("<|media_begin|>"),
+        Marker::new("<|media_content|>"),
+        Marker::new("<|media_end|>"),
+        Marker::new("<|media_pad|>"),
+        Marker::new("<|im_end|>"),
+        Marker::new("<|im_user|>user<|im_middle|>"),
+        Marker::new("</think>\n"),
+        Marker::new("<|tool_calls_section_begin|>"),
+    ]
+});
+
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|tool_call_end|>`, `<|tool_call_begin|>`, `<|tool_calls_section_end|>`, `</think>`, `<think>`, `<|tool_call_argument_begin|>`, `<|im_assistant|>assistant<|im_middle|>`, `<|im_system|>`, `<|kimi_k25_video_placeholder|>`, `<|media_begin|>`, `<|media_content|>`, `<|media_end|>`, `<|media_pad|>`, `<|im_end|>`, `<|im_user|>user<|im_middle|>`, `</think>\n`, `<|tool_calls_section_begin|>`; compared with the text at the current position.
+static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_IM_END,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("<|im_system|>").at_end(const { &[] }),
+        MARKER_KIMI_K25_VIDEO_PLACEHOLDER,
+        Marker::new("<|media_begin|>").at_end(const { &[] }),
+        MARKER_MEDIA_CONTENT,
+        Marker::new("<|media_end|>").at_end(const { &[] }),
+        Marker::new("<|media_pad|>").at_end(const { &[] }),
         Marker::new("<|tool_call_end|>"),
         Marker::new("<|tool_call_begin|>"),
         Marker::new("<|tool_calls_section_end|>"),
@@ -1405,7 +1405,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_2,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
+                            Transition::new("content", &[], AFTER_ARGUMENTS_2)
+                                .recovery(),
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -1523,45 +1524,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_L)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT", None)
-                .markers(
-                    &AFTER_CONTENT_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_START_4_C,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_START_2_B,
-                            TO_CONTENT_D,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_CONTENT_F,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_CONTENT_G,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_4)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("UNPARSED_4", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_4_MARKERS,
@@ -1672,7 +1634,46 @@ pub static PROGRAM: Program = Program {
                                     CALL,
                                 )
                                 .recovery(),
-                            Transition::new("tools", &[], AFTER_CONTENT).recovery(),
+                            Transition::new("tools", &[], AFTER_TOOLS_7).recovery(),
+                            TO_AFTER_PER_CALL_START_4_C,
+                            TO_AFTER_PER_CALL_START_2_B,
+                            TO_AFTER_SECTION_END_3,
+                            TO_AFTER_SECTION_END_3_B,
+                            TO_START_2_B,
+                            TO_CONTENT_D,
+                            TO_CONTENT_E,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_CONTENT_F,
+                            TO_UNPARSED_2_B,
+                            TO_UNPARSED_2_B,
+                            TO_CONTENT_G,
+                            TO_AFTER_SECTION_START_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_UNPARSED_4)
+                .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_7", None)
+                .markers(
+                    &AFTER_TOOLS_7_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
+                            TO_AFTER_TURN_END_2_B,
                             TO_AFTER_PER_CALL_START_4_C,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_SECTION_END_3,
@@ -2194,7 +2195,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(13) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(13) => Flow::Go(AFTER_ARGUMENTS_2),
                     Found::Marker(14) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
@@ -2349,79 +2350,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=11) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(16) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(17 | 18) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(19..=24) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(25 | 26) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(27) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(28) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_4)
-                    }
-                }
-            }
             UNPARSED_4 => {
                 match io.broken_call(&UNPARSED_4_MARKERS) {
                     Found::Marker(0..=3) => {
@@ -2514,7 +2442,7 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(15) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(15) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(16) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_4)
@@ -2576,6 +2504,79 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_TOOLS_7 => {
+                match io.expect(&AFTER_TOOLS_7_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=11) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_call();
+                        Flow::Go(AFTER_PER_CALL_START_4)
+                    }
+                    Found::Marker(13) => {
+                        io.end_call();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_PER_CALL_START_2)
+                    }
+                    Found::Marker(14) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(15) => {
+                        io.end_call();
+                        io.close_reasoning();
+                        Flow::Go(AFTER_SECTION_END_3)
+                    }
+                    Found::Marker(16) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.open_reasoning();
+                        Flow::Go(START_2)
+                    }
+                    Found::Marker(17 | 18) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.unparsed();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(19..=24) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.other_token();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(25 | 26) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(27) => {
+                        io.end_call();
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                    Found::Marker(28) => {
+                        io.end_call();
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(AFTER_SECTION_START_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_call();
+                        io.speculate_here(CONTENT);
+                        Flow::Go(UNPARSED_4)
+                    }
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
@@ -2606,16 +2607,16 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
             AFTER_PER_CALL_START_9 => {
                 io.end_calls();
                 true
             }
             AFTER_CALL => {
+                io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_7 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -89,14 +89,11 @@ const AFTER_PER_CALL_START_4: StateId = StateId(19);
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(20);
 
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(21);
-
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(22);
+const ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_TURN_END_11: StateId = StateId(23);
+const AFTER_TURN_END_11: StateId = StateId(22);
 const MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG: Marker = Marker::new(
         "<|close|>message<|sep|><|end_of_msg|>",
     )
@@ -758,36 +755,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
                     text("<|close|>message<|sep|>"),
                 ]
             }),
-        Marker::new("<|sep|><|close|>call<|sep|>"),
-        Marker::new("<|open|>call tool=\"").peek(),
-        Marker::new("<|close|>tools<|sep|>"),
-        Marker::new("<|close|>argument"),
-        Marker::new("<|close|>think<|sep|>"),
-        Marker::new("<|open|>think<|sep|>"),
-        Marker::new("<|open|>response<|sep|>"),
-        Marker::new("<|close|>response<|sep|>"),
-        Marker::new("<|sep|><|open|>argument key=\""),
-        Marker::new("<|open|>message role=\"assistant\"<|sep|>"),
-        Marker::new("<|kimi_image_placeholder|>"),
-        Marker::new("<|close|>message<|sep|><|end_of_msg|>"),
-        Marker::new("<|open|>message role=\"user\"<|sep|>"),
-        Marker::new("<|open|>tools<|sep|>"),
-    ]
-});
-
-/// The markers of this state: `<|close|>message<|sep|><|end_of_msg|>`, `<|close|>`, `<|close|>message`, `<|close|>message<|sep|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|kimi_image_placeholder|>`, `<|sep|><|close|>call<|sep|>`, `<|open|>call tool=\"`, `<|close|>tools<|sep|>`, `<|close|>argument`, `<|close|>think<|sep|>`, `<|open|>think<|sep|>`, `<|open|>response<|sep|>`, `<|close|>response<|sep|>`, `<|sep|><|open|>argument key=\"`, `<|open|>message role=\"assistant\"<|sep|>`, `<|kimi_image_placeholder|>`, `<|close|>message<|sep|><|end_of_msg|>`, `<|open|>message role=\"user\"<|sep|>`, `<|open|>tools<|sep|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_CLOSE_MESSAGE_SEP_END_OF_MSG,
-        MARKER_CLOSE,
-        MARKER_CLOSE_MESSAGE,
-        MARKER_CLOSE_MESSAGE_SEP,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_KIMI_IMAGE_PLACEHOLDER,
         Marker::new("<|sep|><|close|>call<|sep|>"),
         Marker::new("<|open|>call tool=\"").peek(),
         Marker::new("<|close|>tools<|sep|>"),
@@ -1578,41 +1545,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_START_2_C,
-                            TO_AFTER_SECTION_END_3_E,
-                            TO_AFTER_SECTION_END_3_F,
-                            TO_AFTER_SECTION_END_3_G,
-                            TO_START_2_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_CONTENT_K,
-                            TO_CONTENT_H,
-                            TO_CONTENT_I,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
-                            TO_AFTER_TURN_END_5_C,
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_START_2_C,
                             TO_AFTER_SECTION_END_3_E,
@@ -2436,7 +2369,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(11) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(11) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(12) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_START_2)
@@ -2485,79 +2418,6 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(25) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0..=3) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(4..=9) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_5)
-                    }
-                    Found::Marker(10) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(11) => {
-                        io.missing_marker("<|sep|><|close|>call<|sep|>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(16 | 17) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(21 | 22) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(23) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2696,11 +2556,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

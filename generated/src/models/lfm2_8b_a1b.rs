@@ -68,56 +68,50 @@ const ARGUMENT_NAME: StateId = StateId(12);
 /// The name of an argument.
 const ARGUMENT_NAME_2: StateId = StateId(13);
 
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(14);
-
 /// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(15);
+const ARGUMENTS: StateId = StateId(14);
 
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(16);
+const ARGUMENT_NAME_3: StateId = StateId(15);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(17);
+const ARGUMENT_VALUE: StateId = StateId(16);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(18);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(17);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(19);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(18);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(20);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(21);
+const AFTER_SECTION_END_5: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(22);
-
-/// Only markers may come here.
-const AFTER_SECTION_END_5: StateId = StateId(23);
-
-/// Only markers may come here.
-const AFTER_SECTION_END_6: StateId = StateId(24);
+const AFTER_SECTION_END_6: StateId = StateId(21);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(25);
+const UNPARSED_3: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_5: StateId = StateId(26);
+const AFTER_SECTION_START_5: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_TOOLS: StateId = StateId(27);
+const AFTER_ARGUMENTS: StateId = StateId(24);
+
+/// Only markers may come here.
+const AFTER_TOOLS: StateId = StateId(25);
 
 /// A call, as one object.
-const CALL: StateId = StateId(28);
+const CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(29);
+const AFTER_CALL: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_11: StateId = StateId(30);
+const AFTER_SECTION_START_11: StateId = StateId(28);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -283,8 +277,6 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
-const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
-    .recovery();
 const TO_AFTER_SECTION_START_4_B: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
@@ -301,8 +293,6 @@ const TO_AFTER_SECTION_START_4_D: Transition = Transition::new(
         const { &[Action::MissingMarker(text(")")), Action::EndCall] },
         AFTER_SECTION_START_4,
     )
-    .recovery();
-const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
     .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
@@ -515,18 +505,16 @@ static AFTER_SECTION_START_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `\"`, `\'`, ````json`, `````, `)`, `}`, `]`, `<|tool_call_end|>`, `{`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, `{`, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("\""),
         Marker::new("'"),
-        Marker::new("```json"),
-        Marker::new("```"),
+        Marker::new("{").peek(),
         Marker::new(")"),
         Marker::new("}"),
         Marker::new("]").peek(),
         Marker::new("<|tool_call_end|>").peek(),
-        Marker::new("{").peek(),
     ]
 });
 
@@ -538,11 +526,6 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
 static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
-});
-
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `=`, `:`; compared with the text at the current position.
@@ -621,27 +604,6 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
-/// The markers of this state: `````, `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("```").followed_by(const { &[text(")")] }),
-        Marker::new(")"),
-        Marker::new("}"),
-        Marker::new("]").peek(),
-        Marker::new("<|tool_call_end|>").peek(),
-    ]
-});
-
-/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new(")"),
-        Marker::new("}"),
-        Marker::new("]").peek(),
-        Marker::new("<|tool_call_end|>").peek(),
-    ]
-});
-
 /// The markers of this state: `<|tool_call_end|>`; compared with the text at the current position.
 static AFTER_SECTION_END_5_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("<|tool_call_end|>")]
@@ -696,6 +658,16 @@ static AFTER_SECTION_START_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|tool_call_start|>["),
         MARKER_TOOL_CALL_START,
         MARKER_TOOL_CALL_START_B,
+    ]
+});
+
+/// The markers of this state: `)`, `}`, `]`, `<|tool_call_end|>`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[
+        Marker::new(")"),
+        Marker::new("}"),
+        Marker::new("]").peek(),
+        Marker::new("<|tool_call_end|>").peek(),
     ]
 });
 
@@ -1053,13 +1025,12 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_2,
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
                             TO_AFTER_SECTION_START_4_B,
                             TO_AFTER_SECTION_START_4_C,
                             TO_AFTER_SECTION_START_4_D,
                             TO_AFTER_SECTION_START_4_D,
-                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -1074,8 +1045,6 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_NAME_2_MARKERS,
                     const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
                 ),
-            State::new("AFTER_CONTENT", None)
-                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
             State::new("ARGUMENTS", Some(Hole::Python))
                 .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
@@ -1168,31 +1137,6 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_SECTION_START_4_B,
-                            TO_AFTER_SECTION_START_4_C,
-                            TO_AFTER_SECTION_START_4_D,
-                            TO_AFTER_SECTION_START_4_D,
-                        ]
-                    },
-                ),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_SECTION_START_4_B,
-                            TO_AFTER_SECTION_START_4_C,
-                            TO_AFTER_SECTION_START_4_D,
-                            TO_AFTER_SECTION_START_4_D,
-                        ]
-                    },
-                ),
             State::new("AFTER_SECTION_END_5", None)
                 .markers(
                     &AFTER_SECTION_END_5_MARKERS,
@@ -1275,6 +1219,18 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCalls] }),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(
+                    &AFTER_ARGUMENTS_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_SECTION_START_4_B,
+                            TO_AFTER_SECTION_START_4_C,
+                            TO_AFTER_SECTION_START_4_D,
+                            TO_AFTER_SECTION_START_4_D,
+                        ]
+                    },
+                ),
             State::new("AFTER_TOOLS", None)
                 .markers(
                     &AFTER_TOOLS_MARKERS,
@@ -1668,17 +1624,16 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(4 | 5) => {
+                    Found::Marker(2) => Flow::Go(ARGUMENTS),
+                    Found::Marker(3 | 4) => {
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_4)
                     }
-                    Found::Marker(6 | 7) => {
+                    Found::Marker(5 | 6) => {
                         io.missing_marker(")");
                         io.end_call();
                         Flow::Go(AFTER_SECTION_START_4)
                     }
-                    Found::Marker(8) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
@@ -1699,13 +1654,6 @@ impl Machine for Parser {
                         io.argument_literal();
                         Flow::Go(ARGUMENT_VALUE)
                     }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }
@@ -1771,37 +1719,6 @@ impl Machine for Parser {
                     Found::Marker(2) => Flow::Go(AFTER_ARGUMENT_VALUE),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
-                }
-            }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(1 | 2) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Marker(3 | 4) => {
-                        io.missing_marker(")");
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0 | 1) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Marker(2 | 3) => {
-                        io.missing_marker(")");
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_START_4)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
                 }
             }
             AFTER_SECTION_END_5 => {
@@ -1900,6 +1817,21 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(CONTENT)
                     }
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0 | 1) => {
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Marker(2 | 3) => {
+                        io.missing_marker(")");
+                        io.end_call();
+                        Flow::Go(AFTER_SECTION_START_4)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
                 }
             }
             AFTER_TOOLS => {

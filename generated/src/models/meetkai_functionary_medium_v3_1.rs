@@ -76,9 +76,6 @@ const ARGUMENTS: StateId = StateId(15);
 
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(16);
-
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(17);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[
@@ -249,12 +246,6 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
-    )
-    .recovery();
-const TO_UNPARSED_3: Transition = Transition::new(
-        "",
-        const { &[Action::EndCall, Action::HoldBack] },
-        UNPARSED_3,
     )
     .recovery();
 
@@ -514,30 +505,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
-    ]
-});
-
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|python_tag|>`, `</function>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `<|eom_id|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `````; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_EOT_ID,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|python_tag|>").at_end(const { &[] }),
-        Marker::new("</function>"),
-        Marker::new("<function="),
-        Marker::new("<function=\""),
-        Marker::new("<function name=\""),
-        Marker::new("<function='"),
-        Marker::new("<function name='"),
-        Marker::new("<|eom_id|>"),
-        MARKER_START_HEADER_ID_ASSISTANT_END_HEADER_ID,
-        Marker::new("<|python_tag|>"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|start_header_id|>user<|end_header_id|>"),
-        Marker::new("```"),
     ]
 });
 
@@ -939,7 +906,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_CALL_NAME_B,
                             TO_CALL_NAME_2_C,
@@ -954,42 +921,14 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT", None)
-                .markers(
-                    &AFTER_CONTENT_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_CALL_NAME_2_C,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            Transition::new(
-                                    "content",
-                                    const {
-                                        &[Action::EndCall, Action::EndCalls, Action::OpenFence]
-                                    },
-                                    CONTENT_2,
-                                )
-                                .recovery(),
-                        ]
-                    },
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCall, Action::HoldBack] },
+                            UNPARSED_3,
+                        )
+                        .recovery(),
                 )
-                .otherwise(TO_UNPARSED_3)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
         ]
     }),
@@ -1415,7 +1354,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
@@ -1460,70 +1399,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(8..=11) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.other_token();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(15 | 16) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
-                    }
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -1550,11 +1425,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -58,9 +58,6 @@ const ARGUMENTS: StateId = StateId(9);
 
 /// Only markers may come here.
 const AFTER_ARGUMENTS_2: StateId = StateId(10);
-
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(11);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[
@@ -125,18 +122,6 @@ const TO_AFTER_TURN_END_2_B: Transition = Transition::new(
 const TO_UNPARSED_2_B: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
-        UNPARSED_2,
-    )
-    .recovery();
-const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls] },
-        AFTER_TURN_END_2,
-    )
-    .recovery();
-const TO_UNPARSED_2_C: Transition = Transition::new(
-        "turn.end",
-        const { &[Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
     .recovery();
@@ -241,22 +226,6 @@ static AFTER_ARGUMENTS_2_MARKERS: Markers = Markers::expected(const {
         Marker::new("}"),
         Marker::new("```")
             .followed_by(const { &[text(">>>"), text(">>>all\n"), text("<|eot_id|>")] }),
-        Marker::new(">>>"),
-        Marker::new(">>>all\n"),
-        Marker::new("<|eot_id|>"),
-        Marker::new("<|start_header_id|>user<|end_header_id|>"),
-    ]
-});
-
-/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|NONE|>`, `<|end_of_text|>`, `<|endoftext|>`, `>>>`, `>>>all\n`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_EOT_ID,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|NONE|>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new(">>>"),
         Marker::new(">>>all\n"),
         Marker::new("<|eot_id|>"),
@@ -436,11 +405,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT,
-                                )
+                            Transition::new("content", &[], AFTER_ARGUMENTS_2)
                                 .recovery(),
                             Transition::new(
                                 "tools.per_call_start",
@@ -467,34 +432,6 @@ pub static PROGRAM: Program = Program {
                     ),
                 )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT", None)
-                .markers(
-                    &AFTER_CONTENT_MARKERS,
-                    const {
-                        &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_CALL_NAME,
-                            Transition::new(
-                                "content.start",
-                                const { &[Action::EndCalls, Action::OpenContent] },
-                                CONTENT,
-                            ),
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                        ]
-                    },
-                )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
-                .end(const { &[Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -758,10 +695,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_CONTENT)
-                    }
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS_2),
                     Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
@@ -786,36 +720,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(7) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(8 | 9) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
             _ => Flow::Mismatch,
         }
     }
@@ -830,10 +734,6 @@ impl Machine for Parser {
             | CONTENT_2 => true,
             AFTER_ARGUMENTS_2 => {
                 io.end_call();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT => {
                 io.end_calls();
                 true
             }

@@ -67,6 +67,9 @@ const AFTER_TOOLS_2: StateId = StateId(12);
 
 /// Only markers may come here.
 const AFTER_CALL_3: StateId = StateId(13);
+
+/// Only markers may come here.
+const AFTER_TOOLS_6: StateId = StateId(14);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[
@@ -163,6 +166,11 @@ const TO_CONTENT_D: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
 );
+const TO_AFTER_TURN_END_B: Transition = Transition::new(
+    "turn.end",
+    const { &[Action::EndCalls] },
+    AFTER_TURN_END,
+);
 const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
         "turn.end",
         const { &[Action::EndCalls] },
@@ -181,6 +189,21 @@ const TO_UNPARSED_2_C: Transition = Transition::new(
         UNPARSED_2,
     )
     .recovery();
+const TO_CALL_C: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCalls, Action::Speculate] },
+    CALL,
+);
+const TO_CALL_2_B: Transition = Transition::new(
+    "tools",
+    const { &[Action::EndCalls, Action::Speculate] },
+    CALL_2,
+);
+const TO_CONTENT_E: Transition = Transition::new(
+    "",
+    const { &[Action::EndCalls] },
+    CONTENT,
+);
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`, `<|eom_id|>`, `<|python_tag|>`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -349,6 +372,26 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
+        Marker::new("<|eom_id|>"),
+        Marker::new("<|python_tag|>"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+        MARKER,
+        MARKER_B,
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eom_id|>`, `<|python_tag|>`, `}`, `<|eom_id|>`, `<|python_tag|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+static AFTER_TOOLS_6_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT_ID,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("<|eom_id|>").at_end(const { &[] }),
+        Marker::new("<|python_tag|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new("<|eom_id|>"),
         Marker::new("<|python_tag|>"),
         Marker::new("<|eot_id|>"),
@@ -605,11 +648,7 @@ pub static PROGRAM: Program = Program {
                     &AFTER_TOKENS_OTHER_3_MARKERS,
                     const {
                         &[
-                            Transition::new(
-                                "turn.end",
-                                const { &[Action::EndCalls] },
-                                AFTER_TURN_END,
-                            ),
+                            TO_AFTER_TURN_END_B,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
@@ -620,20 +659,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TOKENS_OTHER_3_B,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL,
-                            ),
-                            Transition::new(
-                                "tools",
-                                const { &[Action::EndCalls, Action::Speculate] },
-                                CALL_2,
-                            ),
+                            TO_CALL_C,
+                            TO_CALL_2_B,
                         ]
                     },
                 )
-                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .otherwise(TO_CONTENT_E)
                 .end(const { &[Action::EndCalls] }),
             State::new("AFTER_TOOLS_2", None)
                 .markers(
@@ -666,7 +697,7 @@ pub static PROGRAM: Program = Program {
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall] },
-                                AFTER_TOKENS_OTHER_3,
+                                AFTER_TOOLS_6,
                             ),
                             TO_AFTER_TOKENS_OTHER_3,
                             TO_AFTER_TOKENS_OTHER_3,
@@ -685,6 +716,35 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_D)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_6", None)
+                .markers(
+                    &AFTER_TOOLS_6_MARKERS,
+                    const {
+                        &[
+                            TO_AFTER_TURN_END_B,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_6,
+                                )
+                                .recovery(),
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_AFTER_TOKENS_OTHER_3_B,
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            TO_CALL_C,
+                            TO_CALL_2_B,
+                        ]
+                    },
+                )
+                .otherwise(TO_CONTENT_E)
+                .end(const { &[Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -1038,7 +1098,11 @@ impl Machine for Parser {
                         io.speculate(CONTENT);
                         Flow::Go(CALL)
                     }
-                    Found::Marker(9..=11) => {
+                    Found::Marker(9) => {
+                        io.end_call();
+                        Flow::Go(AFTER_TOOLS_6)
+                    }
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         Flow::Go(AFTER_TOKENS_OTHER_3)
                     }
@@ -1068,6 +1132,43 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_TOOLS_6 => {
+                match io.expect(&AFTER_TOOLS_6_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=6) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(7) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_6)
+                    }
+                    Found::Marker(8 | 9) => Flow::Go(AFTER_TOKENS_OTHER_3),
+                    Found::Marker(10 | 11) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(12) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(13) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
@@ -1091,6 +1192,10 @@ impl Machine for Parser {
             }
             AFTER_CALL_3 => {
                 io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_6 => {
                 io.end_calls();
                 true
             }

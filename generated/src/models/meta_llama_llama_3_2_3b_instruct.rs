@@ -61,6 +61,9 @@ const AFTER_TOOLS_2: StateId = StateId(10);
 
 /// Only markers may come here.
 const AFTER_CALL_3: StateId = StateId(11);
+
+/// Only markers may come here.
+const AFTER_TOOLS_6: StateId = StateId(12);
 const MARKER_EOT_ID: Marker = Marker::new("<|eot_id|>")
     .at_end(const {
         &[text("</s>"), text("<eos>"), text("<|end_of_text|>"), text("<|endoftext|>")]
@@ -132,6 +135,18 @@ const TO_CONTENT_C: Transition = Transition::new(
     const { &[Action::EndCall, Action::EndCalls] },
     CONTENT,
 );
+const TO_AFTER_TURN_END_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls] },
+        AFTER_TURN_END_2,
+    )
+    .recovery();
+const TO_UNPARSED_2_C: Transition = Transition::new(
+        "turn.end",
+        const { &[Action::EndCalls, Action::AfterEnd] },
+        UNPARSED_2,
+    )
+    .recovery();
 
 /// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|start_header_id|>assistant<|end_header_id|>`, `<|end_header_id|>`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
 static START_MARKERS: Markers = Markers::expected(const {
@@ -248,6 +263,22 @@ static AFTER_CALL_3_MARKERS: Markers = Markers::expected(const {
         Marker::new("}"),
         Marker::new(","),
         Marker::new("]"),
+        Marker::new("<|eot_id|>"),
+        Marker::new("<|start_header_id|>user<|end_header_id|>"),
+        MARKER,
+        MARKER_B,
+    ]
+});
+
+/// The markers of this state: `<|eot_id|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `}`, `<|eot_id|>`, `<|start_header_id|>user<|end_header_id|>`, `[`, `{`; compared with the text at the current position.
+static AFTER_TOOLS_6_MARKERS: Markers = Markers::expected(const {
+    &[
+        MARKER_EOT_ID,
+        Marker::new("</s>").at_end(const { &[] }),
+        Marker::new("<eos>").at_end(const { &[] }),
+        Marker::new("<|end_of_text|>").at_end(const { &[] }),
+        Marker::new("<|endoftext|>").at_end(const { &[] }),
+        Marker::new("}"),
         Marker::new("<|eot_id|>"),
         Marker::new("<|start_header_id|>user<|end_header_id|>"),
         MARKER,
@@ -492,8 +523,8 @@ pub static PROGRAM: Program = Program {
                             ),
                             Transition::new(
                                 "tools",
-                                const { &[Action::EndCall, Action::EndCalls] },
-                                CONTENT,
+                                const { &[Action::EndCall] },
+                                AFTER_TOOLS_6,
                             ),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -510,6 +541,43 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_C)
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
+            State::new("AFTER_TOOLS_6", None)
+                .markers(
+                    &AFTER_TOOLS_6_MARKERS,
+                    const {
+                        &[
+                            Transition::new(
+                                "turn.end",
+                                const { &[Action::EndCalls] },
+                                AFTER_TURN_END,
+                            ),
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            TO_AFTER_TURN_END_2_C,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_6,
+                                )
+                                .recovery(),
+                            TO_UNPARSED_2_C,
+                            TO_UNPARSED_2_C,
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                CALL,
+                            ),
+                            Transition::new(
+                                "tools",
+                                const { &[Action::EndCalls, Action::Speculate] },
+                                CALL_2,
+                            ),
+                        ]
+                    },
+                )
+                .otherwise(Transition::new("", const { &[Action::EndCalls] }, CONTENT))
+                .end(const { &[Action::EndCalls] }),
         ]
     }),
     start: START,
@@ -542,9 +610,9 @@ fraction ::= ("." [0-9]+)?
 exponent ::= [Ee] ("-" [0-9]{1,3} | "+"? [0-9]{1,2})
 huge ::= [1-9] fraction [Ee] "+"? ([12] [0-9] [0-9] | "30" [0-7])
 boolean ::= "true" | "false"
-more ::= layout "<|eot_id|>" more-3 | layout ("," | "[") call | layout "]" end | layout call-2 | layout
+more ::= layout "<|eot_id|>" more-3 | layout ("," | "[") call | layout "]" more-4 | layout call-2 | layout
 more-3 ::= layout
-end ::= layout "<|eot_id|>" more-3 | layout "[" call | layout call-2 | layout
+more-4 ::= layout "<|eot_id|>" more-3 | layout "[" call | layout call-2 | layout
 call-2 ::= layout "{" layout ("\"name\"" layout ":" layout "\"" any-name "\"" layout "," layout "\"parameters\"" layout ":" layout object | "\"parameters\"" layout ":" layout object layout "," layout "\"name\"" layout ":" layout "\"" any-name "\"") layout "}" more-2
 more-2 ::= layout "<|eot_id|>" more-3 | layout ("," | ";") layout call-2 | layout call-2 | layout "[" call | layout
 "#;
@@ -794,8 +862,7 @@ impl Machine for Parser {
                     }
                     Found::Marker(7) => {
                         io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TOOLS_6)
                     }
                     Found::Marker(8 | 9) => {
                         io.end_call();
@@ -823,6 +890,42 @@ impl Machine for Parser {
                     }
                 }
             }
+            AFTER_TOOLS_6 => {
+                match io.expect(&AFTER_TOOLS_6_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END)
+                    }
+                    Found::Marker(1..=4) => {
+                        io.end_calls();
+                        Flow::Go(AFTER_TURN_END_2)
+                    }
+                    Found::Marker(5) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_6)
+                    }
+                    Found::Marker(6 | 7) => {
+                        io.end_calls();
+                        io.after_end();
+                        Flow::Go(UNPARSED_2)
+                    }
+                    Found::Marker(8) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL)
+                    }
+                    Found::Marker(9) => {
+                        io.end_calls();
+                        io.speculate(CONTENT);
+                        Flow::Go(CALL_2)
+                    }
+                    Found::Wait => Flow::Wait,
+                    _ => {
+                        io.end_calls();
+                        Flow::Go(CONTENT)
+                    }
+                }
+            }
             _ => Flow::Mismatch,
         }
     }
@@ -842,6 +945,10 @@ impl Machine for Parser {
             }
             AFTER_CALL_3 => {
                 io.end_call();
+                io.end_calls();
+                true
+            }
+            AFTER_TOOLS_6 => {
                 io.end_calls();
                 true
             }

@@ -80,11 +80,8 @@ const AFTER_PER_CALL_END_4: StateId = StateId(16);
 /// Only markers may come here.
 const AFTER_TOOLS_7: StateId = StateId(17);
 
-/// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(18);
-
 /// Answer text.
-const CONTENT_2: StateId = StateId(19);
+const CONTENT_2: StateId = StateId(18);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -97,10 +94,6 @@ const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
         ]
     });
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const {
-        &[text("</tool_call>"), text("<tool_call>"), text("<|im_end|>")]
-    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -154,8 +147,6 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
-    .recovery();
-const TO_AFTER_CONTENT_5: Transition = Transition::new("content", &[], AFTER_CONTENT_5)
     .recovery();
 const TO_CONTENT_B: Transition = Transition::new(
     "",
@@ -329,7 +320,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `````, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -339,10 +330,20 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("{"),
+                    text("]"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|im_end|>"),
@@ -382,7 +383,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -391,23 +392,11 @@ static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n", "\n"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-    ]
-});
-
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[text("</tool_call>"), text("<tool_call>"), text("<|im_end|>")]
+            }),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("<|im_end|>"),
@@ -737,6 +726,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -749,7 +739,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_TOOLS_7),
-                            TO_AFTER_CONTENT_5,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_UNPARSED_2_B,
@@ -814,27 +803,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_CONTENT_5,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_5", None)
-                .markers(
-                    &AFTER_CONTENT_5_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_7,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_7).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_UNPARSED_2_B,
@@ -1153,13 +1128,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => Flow::Go(AFTER_CALL),
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_7),
-                    Found::Marker(10) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -1250,52 +1225,21 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_CONTENT_5),
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_7)
                     }
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(8) => {
                         io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(9 | 10) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_5 => {
-                match io.expect(&AFTER_CONTENT_5_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
                     }
-                    Found::Marker(8 | 9) => {
+                    Found::Marker(10 | 11) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1352,11 +1296,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_7 => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_5 => {
                 io.end_call();
                 io.end_calls();
                 true

@@ -83,29 +83,26 @@ const ARGUMENTS: StateId = StateId(17);
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(18);
 
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(19);
-
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(20);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_TURN_END_7: StateId = StateId(21);
+const AFTER_TURN_END_7: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_TOOLS_5: StateId = StateId(22);
+const AFTER_TOOLS_5: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_SECTION_START_3: StateId = StateId(23);
+const AFTER_SECTION_START_3: StateId = StateId(22);
 
 /// A call, as one object.
-const CALL: StateId = StateId(24);
+const CALL: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(25);
+const AFTER_CALL: StateId = StateId(24);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(26);
+const CONTENT_2: StateId = StateId(25);
 const MARKER_E: Marker = Marker::new("[e~[")
     .layout("", "\n")
     .at_end(const {
@@ -792,30 +789,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `[e~[`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</invoke>`, `<invoke name=\"`, `<invoke=\"`, `<invoke=`, `<invoke=\'`, `<invoke name=\'`, `</minimax:tool_call>`, `</parameter>`, `</think>`, `<think>`, `[e~[\n]~b]user`, `<minimax:tool_call>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_E,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</invoke>"),
-        Marker::new("<invoke name=\"").peek(),
-        Marker::new("<invoke=\"").layout("\n", ""),
-        Marker::new("<invoke=").layout("\n", ""),
-        Marker::new("<invoke='").layout("\n", ""),
-        Marker::new("<invoke name='").layout("\n", ""),
-        Marker::new("</minimax:tool_call>").layout("\n", ""),
-        Marker::new("</parameter>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("[e~[\n]~b]user"),
-        Marker::new("<minimax:tool_call>").layout("\n", ""),
-    ]
-});
-
 /// The markers of this state: `[e~[`, `</parameter>`, `</invoke>`, `<parameter name=\"`; searched for by `[` and `<` (memchr2).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
@@ -1447,35 +1420,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_AFTER_SECTION_END_3,
-                            TO_AFTER_SECTION_END_3_B,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_B,
-                            TO_UNPARSED_2_B,
-                            TO_AFTER_SECTION_START_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_FUNCTION_NAME_SUFFIX_6_D,
                             TO_CALL_NAME_3_B,
@@ -2285,7 +2230,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
@@ -2322,67 +2267,6 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(19) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
-                    }
-                    Found::Marker(7) => {
-                        io.missing_marker("</invoke>");
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6)
-                    }
-                    Found::Marker(8..=11) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_3)
-                    }
-                    Found::Marker(12 | 13) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START)
-                    }
-                    Found::Marker(16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(17) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2672,11 +2556,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

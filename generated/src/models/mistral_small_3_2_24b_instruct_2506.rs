@@ -545,11 +545,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_PER_CALL_START_3,
-                                )
+                            Transition::new("content", &[], AFTER_ARGUMENTS_2)
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_B,
                             TO_UNPARSED_2_B,
@@ -859,10 +855,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_3)
-                    }
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS_2),
                     Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);

@@ -729,11 +729,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_2,
                                 )
                                 .recovery(),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_PER_CALL_START_4,
-                                )
+                            Transition::new("content", &[], AFTER_ARGUMENTS_2)
                                 .recovery(),
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_REASONING_END_2,
@@ -1150,10 +1146,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_2)
                     }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_START_4)
-                    }
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS_2),
                     Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);

@@ -65,8 +65,6 @@ const AFTER_CALL: StateId = StateId(11);
 /// Only markers may come here.
 const AFTER_TOOLS_5: StateId = StateId(12);
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const { &[text("[TOOL_CALLS]")] });
 const TO_AFTER_TURN_END: Transition = Transition::new("turn.end", &[], AFTER_TURN_END)
     .recovery();
 const TO_UNPARSED_2: Transition = Transition::new(
@@ -230,7 +228,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `,`, `]`, `````, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `````, `,`, `]`, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -240,9 +238,10 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const { &[text(","), text("]"), text("[TOOL_CALLS]")] }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -253,7 +252,7 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `````, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
+/// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `[INST]`, `}`, `````, `[INST]`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s>[INST]`, `<eos>[INST]`, `[TOOL_CALLS]`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         Marker::new("</s>").at_end(const { &[] }),
@@ -262,7 +261,8 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("[INST]").at_end(const { &[] }),
-        MARKER_B,
+        Marker::new("}"),
+        Marker::new("```").followed_by(const { &[text("[TOOL_CALLS]")] }),
         Marker::new("[INST]"),
         Marker::new("<|end_of_text|>"),
         Marker::new("<|endoftext|>"),
@@ -526,6 +526,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -536,12 +537,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall, Action::EndCalls] },
-                                    CONTENT,
-                                )
-                                .recovery(),
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
                             TO_UNPARSED_2_B,
@@ -572,11 +567,12 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_C,
                             TO_AFTER_TURN_END_C,
                             Transition::new(
-                                    "content",
-                                    const { &[Action::EndCalls] },
-                                    CONTENT,
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
                             TO_UNPARSED_2_C,
@@ -814,19 +810,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7) => Flow::Go(AFTER_CALL),
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(9) => {
                         io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(10..=15) => {
                         io.end_call();
@@ -855,15 +847,16 @@ impl Machine for Parser {
                         Flow::Go(AFTER_TURN_END)
                     }
                     Found::Marker(6) => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
                     }
-                    Found::Marker(7..=12) => {
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(8..=13) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(13) => {
+                    Found::Marker(14) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START)

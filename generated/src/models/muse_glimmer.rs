@@ -87,19 +87,16 @@ const ARGUMENTS: StateId = StateId(18);
 const AFTER_ARGUMENTS: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(20);
-
-/// Only markers may come here.
-const AFTER_PER_CALL_END_9: StateId = StateId(21);
+const AFTER_PER_CALL_END_9: StateId = StateId(20);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(22);
+const ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_TURN_END_9: StateId = StateId(23);
+const AFTER_TURN_END_9: StateId = StateId(22);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(24);
+const CONTENT_2: StateId = StateId(23);
 const MARKER_EOT: Marker = Marker::new("<|eot|>")
     .at_end(const {
         &[
@@ -566,29 +563,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
                     text("<|eot|>"),
                 ]
             }),
-        Marker::new("</atem:invoke>").layout("", "\n"),
-        Marker::new("<|eom|><|start|>assistant"),
-        Marker::new("</atem:parameter>"),
-        Marker::new("</atem:function_calls>"),
-        Marker::new("to=self<|message|>").layout(" ", ""),
-        Marker::new("to=user<|message|>").layout(" ", ""),
-        Marker::new("<|eot|>"),
-        Marker::new("<|start|>user<|message|>"),
-        Marker::new("to=").layout(" ", ""),
-    ]
-});
-
-/// The markers of this state: `<|eot|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|image|>`, `<|video|>`, `</atem:invoke>`, `<|eom|><|start|>assistant`, `</atem:parameter>`, `</atem:function_calls>`, `to=self<|message|>`, `to=user<|message|>`, `<|eot|>`, `<|start|>user<|message|>`, `to=`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_EOT,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|image|>").at_end(const { &[] }),
-        Marker::new("<|video|>").at_end(const { &[] }),
         Marker::new("</atem:invoke>").layout("", "\n"),
         Marker::new("<|eom|><|start|>assistant"),
         Marker::new("</atem:parameter>"),
@@ -1114,34 +1088,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_PER_CALL_END_5,
-                            TO_AFTER_SEPARATOR,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
-                            TO_CONTENT_E,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_CALL_NAME_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_F)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_PER_CALL_END_5,
                             TO_AFTER_SEPARATOR,
                             TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
@@ -1846,7 +1793,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(9) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(10) => Flow::Go(AFTER_PER_CALL_END_5),
                     Found::Marker(11) => {
                         io.end_call_incomplete();
@@ -1875,59 +1822,6 @@ impl Machine for Parser {
                         Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(18) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=7) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(8) => Flow::Go(AFTER_PER_CALL_END_5),
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SEPARATOR)
-                    }
-                    Found::Marker(10 | 11) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(12) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(14 | 15) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(16) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.speculate(CONTENT);
@@ -2105,11 +1999,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

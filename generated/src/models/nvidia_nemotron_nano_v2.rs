@@ -83,11 +83,8 @@ const AFTER_SECTION_END_3: StateId = StateId(17);
 /// Only markers may come here.
 const AFTER_TOOLS_5: StateId = StateId(18);
 
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(19);
-
 /// Answer text.
-const CONTENT_2: StateId = StateId(20);
+const CONTENT_2: StateId = StateId(19);
 const MARKER_SPECIAL_12: Marker = Marker::new("<SPECIAL_12>")
     .layout("\n", "\n")
     .at_end(const {
@@ -106,10 +103,6 @@ const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<TOOLCALL>")] })
     .leading();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const {
-        &[text("</TOOLCALL>"), text("<think>"), text("<TOOLCALL>"), text("<SPECIAL_12>")]
-    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -212,11 +205,6 @@ const TO_CONTENT_B: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
-);
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
 );
 
 /// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<SPECIAL_11>Assistant`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
@@ -381,7 +369,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `]`, `````, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `]`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -391,9 +379,19 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("</TOOLCALL>"),
+                    text("<think>"),
+                    text("<TOOLCALL>"),
+                    text("<SPECIAL_12>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -419,7 +417,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
+/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_SPECIAL_12,
@@ -428,24 +426,16 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("</TOOLCALL>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<SPECIAL_12>\n<SPECIAL_11>User"),
-        Marker::new("<TOOLCALL>"),
-    ]
-});
-
-/// The markers of this state: `<SPECIAL_12>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</TOOLCALL>`, `</think>`, `<think>`, `<SPECIAL_12>\n<SPECIAL_11>User`, `<TOOLCALL>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_SPECIAL_12,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</TOOLCALL>"),
+                    text("<think>"),
+                    text("<TOOLCALL>"),
+                    text("<SPECIAL_12>"),
+                ]
+            }),
         Marker::new("</TOOLCALL>"),
         Marker::new("</think>"),
         Marker::new("<think>").layout("", "\n"),
@@ -823,6 +813,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -833,12 +824,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
@@ -892,29 +877,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_B)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_3_D,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
+                            Transition::new(
+                                "tools.section_end",
+                                &[],
+                                AFTER_SECTION_END_3,
+                            ),
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
@@ -1303,18 +1277,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7) => {
+                    Found::Marker(7) => Flow::Go(AFTER_CALL),
+                    Found::Marker(8) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(8) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(9) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(10) => {
                         io.end_call();
@@ -1398,60 +1369,27 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(7) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(8) => {
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(8) => Flow::Go(AFTER_SECTION_END_3),
+                    Found::Marker(9) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(10) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
-                    }
-                    Found::Marker(10) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
                     }
                     Found::Marker(11) => {
                         io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(7) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
-                    }
-                    Found::Marker(8) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(12) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1504,10 +1442,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_5 => {
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

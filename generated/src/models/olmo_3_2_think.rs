@@ -74,44 +74,38 @@ const ARGUMENT_NAME: StateId = StateId(14);
 /// The name of an argument.
 const ARGUMENT_NAME_2: StateId = StateId(15);
 
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(16);
+/// The arguments, as one Python literal.
+const ARGUMENTS: StateId = StateId(16);
 
 /// Only markers may come here.
 const AFTER_FUNCTION_CLOSE: StateId = StateId(17);
 
-/// The arguments, as one Python literal.
-const ARGUMENTS: StateId = StateId(18);
-
 /// The name of an argument.
-const ARGUMENT_NAME_3: StateId = StateId(19);
+const ARGUMENT_NAME_3: StateId = StateId(18);
 
 /// The value of an argument, as a literal.
-const ARGUMENT_VALUE: StateId = StateId(20);
+const ARGUMENT_VALUE: StateId = StateId(19);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(21);
+const AFTER_ARGUMENTS_NAME_SUFFIX: StateId = StateId(20);
 
 /// Only markers may come here.
-const AFTER_ARGUMENT_VALUE: StateId = StateId(22);
+const AFTER_ARGUMENT_VALUE: StateId = StateId(21);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(23);
+const AFTER_ARGUMENTS_SEPARATOR: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS: StateId = StateId(24);
-
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(25);
-
-/// Only markers may come here.
-const AFTER_SECTION_END_3: StateId = StateId(26);
+const AFTER_SECTION_END_3: StateId = StateId(23);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(27);
+const CONTENT_2: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(28);
+const AFTER_ARGUMENTS: StateId = StateId(25);
+
+/// Only markers may come here.
+const AFTER_CALL: StateId = StateId(26);
 const MARKER_THINK: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<function_calls>")] })
     .leading();
@@ -199,15 +193,11 @@ const TO_ARGUMENT_NAME_2: Transition = Transition::new(
         ARGUMENT_NAME_2,
     )
     .recovery();
-const TO_AFTER_CONTENT: Transition = Transition::new("content", &[], AFTER_CONTENT)
-    .recovery();
 const TO_AFTER_FUNCTION_CLOSE: Transition = Transition::new(
     "tools.function.close",
     const { &[Action::EndCall] },
     AFTER_FUNCTION_CLOSE,
 );
-const TO_ARGUMENTS: Transition = Transition::new("tools.arguments", &[], ARGUMENTS)
-    .recovery();
 const TO_ARGUMENT_VALUE: Transition = Transition::new(
         "tools.arguments.name_suffix",
         const { &[Action::Argument(ArgumentKind::Literal)] },
@@ -399,16 +389,9 @@ static CALL_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `(`; compared with the text at the current position.
 static CALL_NAME_MARKERS: Markers = Markers::expected(const { &[Marker::new("(")] });
 
-/// The markers of this state: `\"`, `\'`, ````json`, `````, `)`, `{`; compared with the text at the current position.
+/// The markers of this state: `\"`, `\'`, `{`, `)`; compared with the text at the current position.
 static AFTER_FUNCTION_NAME_SUFFIX_MARKERS: Markers = Markers::expected(const {
-    &[
-        Marker::new("\""),
-        Marker::new("'"),
-        Marker::new("```json"),
-        Marker::new("```"),
-        Marker::new(")"),
-        Marker::new("{").peek(),
-    ]
+    &[Marker::new("\""), Marker::new("'"), Marker::new("{").peek(), Marker::new(")")]
 });
 
 /// The markers of this state: `\"=`, `\":`; compared with the text at the current position.
@@ -419,11 +402,6 @@ static ARGUMENT_NAME_MARKERS: Markers = Markers::expected(const {
 /// The markers of this state: `\'=`, `\':`; compared with the text at the current position.
 static ARGUMENT_NAME_2_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("'="), Marker::new("':")]
-});
-
-/// The markers of this state: `{`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("{").peek()]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `,`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
@@ -524,16 +502,6 @@ static AFTER_ARGUMENTS_SEPARATOR_MARKERS: Markers = Markers::expected(const {
     &[Marker::new("\""), Marker::new("'"), Marker::new(")").peek()]
 });
 
-/// The markers of this state: `````, `)`; compared with the text at the current position.
-static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new("```").followed_by(const { &[text(")")] }), Marker::new(")")]
-});
-
-/// The markers of this state: `)`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[Marker::new(")")]
-});
-
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `</function_calls>`, `</think>`, `<think>`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `<function_calls>`; compared with the text at the current position.
 static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     &[
@@ -572,6 +540,11 @@ static CONTENT_2_MARKERS: Markers = Markers::new(const {
         Marker::new("</think>\n").leading(),
         MARKER_THINK,
     ]
+});
+
+/// The markers of this state: `)`; compared with the text at the current position.
+static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
+    &[Marker::new(")")]
 });
 
 /// The markers of this state: `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `}`, `,`, `{`, `]`, `;`, `</function_calls>`, `</think>`, `<think>`, `<|im_start|>assistant`, `<|im_end|>\n<|im_start|>user`, `<|im_start|>user`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</s><|im_end|>\n<|im_start|>user`, `<eos><|im_end|>\n<|im_start|>user`, `</think>\n`, `````, `<function_calls>`; compared with the text at the current position.
@@ -903,10 +876,9 @@ pub static PROGRAM: Program = Program {
                         &[
                             TO_ARGUMENT_NAME,
                             TO_ARGUMENT_NAME_2,
-                            TO_AFTER_CONTENT,
-                            TO_AFTER_CONTENT,
+                            Transition::new("tools.arguments", &[], ARGUMENTS)
+                                .recovery(),
                             TO_AFTER_FUNCTION_CLOSE,
-                            TO_ARGUMENTS,
                         ]
                     },
                 )
@@ -921,8 +893,8 @@ pub static PROGRAM: Program = Program {
                     &ARGUMENT_NAME_2_MARKERS,
                     const { &[TO_ARGUMENT_VALUE, TO_ARGUMENT_VALUE] },
                 ),
-            State::new("AFTER_CONTENT", None)
-                .markers(&AFTER_CONTENT_MARKERS, const { &[TO_ARGUMENTS] }),
+            State::new("ARGUMENTS", Some(Hole::Python))
+                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("AFTER_FUNCTION_CLOSE", None)
                 .markers(
                     &AFTER_FUNCTION_CLOSE_MARKERS,
@@ -976,8 +948,6 @@ pub static PROGRAM: Program = Program {
                     Transition::new("", const { &[Action::Speculate] }, CALL_NAME),
                 )
                 .end(const { &[Action::EndCalls] }),
-            State::new("ARGUMENTS", Some(Hole::Python))
-                .otherwise(Transition::new("", &[], AFTER_ARGUMENTS)),
             State::new("ARGUMENT_NAME_3", Some(Hole::ArgumentName))
                 .markers(
                     &ARGUMENT_NAME_3_MARKERS,
@@ -1065,18 +1035,6 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .otherwise(Transition::new("", &[], ARGUMENT_NAME_3)),
-            State::new("AFTER_ARGUMENTS", None)
-                .markers(
-                    &AFTER_ARGUMENTS_MARKERS,
-                    const {
-                        &[
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_FUNCTION_CLOSE,
-                        ]
-                    },
-                ),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(&AFTER_CONTENT_3_MARKERS, const { &[TO_AFTER_FUNCTION_CLOSE] }),
             State::new("AFTER_SECTION_END_3", None)
                 .markers(
                     &AFTER_SECTION_END_3_MARKERS,
@@ -1134,6 +1092,8 @@ pub static PROGRAM: Program = Program {
                     },
                 )
                 .end(&[]),
+            State::new("AFTER_ARGUMENTS", None)
+                .markers(&AFTER_ARGUMENTS_MARKERS, const { &[TO_AFTER_FUNCTION_CLOSE] }),
             State::new("AFTER_CALL", None)
                 .markers(
                     &AFTER_CALL_MARKERS,
@@ -1494,12 +1454,11 @@ impl Machine for Parser {
                 match io.expect(&AFTER_FUNCTION_NAME_SUFFIX_MARKERS) {
                     Found::Marker(0) => Flow::Go(ARGUMENT_NAME),
                     Found::Marker(1) => Flow::Go(ARGUMENT_NAME_2),
-                    Found::Marker(2 | 3) => Flow::Go(AFTER_CONTENT),
-                    Found::Marker(4) => {
+                    Found::Marker(2) => Flow::Go(ARGUMENTS),
+                    Found::Marker(3) => {
                         io.end_call();
                         Flow::Go(AFTER_FUNCTION_CLOSE)
                     }
-                    Found::Marker(5) => Flow::Go(ARGUMENTS),
                     Found::Wait => Flow::Wait,
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
@@ -1524,10 +1483,10 @@ impl Machine for Parser {
                     _ => Flow::Mismatch,
                 }
             }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => Flow::Go(ARGUMENTS),
+            ARGUMENTS => {
+                match io.python_arguments() {
                     Found::Wait => Flow::Wait,
+                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
                     _ => Flow::Mismatch,
                 }
             }
@@ -1584,13 +1543,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            ARGUMENTS => {
-                match io.python_arguments() {
-                    Found::Wait => Flow::Wait,
-                    Found::Done => Flow::Go(AFTER_ARGUMENTS),
-                    _ => Flow::Mismatch,
-                }
-            }
             ARGUMENT_NAME_3 => {
                 match io.name(&ARGUMENT_NAME_3_MARKERS) {
                     Found::Marker(0) => {
@@ -1642,27 +1594,6 @@ impl Machine for Parser {
                     _ => Flow::Go(ARGUMENT_NAME_3),
                 }
             }
-            AFTER_ARGUMENTS => {
-                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
-                    Found::Marker(0) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(1) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        Flow::Go(AFTER_FUNCTION_CLOSE)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => Flow::Mismatch,
-                }
-            }
             AFTER_SECTION_END_3 => {
                 match io.expect(&AFTER_SECTION_END_3_MARKERS) {
                     Found::Marker(0..=5) => {
@@ -1712,6 +1643,16 @@ impl Machine for Parser {
                         Flow::Go(CONTENT)
                     }
                     Found::Marker(9 | 10) => Flow::Go(CONTENT),
+                    Found::Wait => Flow::Wait,
+                    _ => Flow::Mismatch,
+                }
+            }
+            AFTER_ARGUMENTS => {
+                match io.expect(&AFTER_ARGUMENTS_MARKERS) {
+                    Found::Marker(0) => {
+                        io.end_call();
+                        Flow::Go(AFTER_FUNCTION_CLOSE)
+                    }
                     Found::Wait => Flow::Wait,
                     _ => Flow::Mismatch,
                 }

@@ -92,65 +92,59 @@ const AFTER_ARGUMENTS: StateId = StateId(20);
 /// Only markers may come here.
 const AFTER_PER_CALL_END_3: StateId = StateId(21);
 
-/// Only markers may come here.
-const AFTER_CONTENT: StateId = StateId(22);
-
 /// Answer text.
-const CONTENT_3: StateId = StateId(23);
+const CONTENT_3: StateId = StateId(22);
 
 /// Broken markup.
-const UNPARSED_3: StateId = StateId(24);
+const UNPARSED_3: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_6: StateId = StateId(25);
+const AFTER_PER_CALL_END_6: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_12: StateId = StateId(26);
+const AFTER_PER_CALL_START_12: StateId = StateId(25);
 
 /// The id of the call.
-const CALL_ID_11: StateId = StateId(27);
+const CALL_ID_11: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_22: StateId = StateId(28);
+const AFTER_PER_CALL_START_22: StateId = StateId(27);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_27: StateId = StateId(29);
+const AFTER_PER_CALL_START_27: StateId = StateId(28);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_28: StateId = StateId(30);
+const AFTER_PER_CALL_START_28: StateId = StateId(29);
 
 /// The id of the call.
-const CALL_ID_29: StateId = StateId(31);
+const CALL_ID_29: StateId = StateId(30);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(32);
+const AFTER_FUNCTION_NAME_SUFFIX: StateId = StateId(31);
 
 /// The id of the call.
-const CALL_ID_33: StateId = StateId(33);
+const CALL_ID_33: StateId = StateId(32);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_10: StateId = StateId(34);
+const AFTER_FUNCTION_NAME_SUFFIX_10: StateId = StateId(33);
 
 /// Only markers may come here.
-const AFTER_FUNCTION_NAME_SUFFIX_11: StateId = StateId(35);
+const AFTER_FUNCTION_NAME_SUFFIX_11: StateId = StateId(34);
 
 /// The arguments, as one JSON value.
-const ARGUMENTS_3: StateId = StateId(36);
+const ARGUMENTS_3: StateId = StateId(35);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_3: StateId = StateId(37);
+const AFTER_ARGUMENTS_3: StateId = StateId(36);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_14: StateId = StateId(38);
-
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(39);
+const AFTER_PER_CALL_END_14: StateId = StateId(37);
 
 /// Broken markup.
-const UNPARSED_5: StateId = StateId(40);
+const UNPARSED_5: StateId = StateId(38);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_END_20: StateId = StateId(41);
+const AFTER_PER_CALL_END_20: StateId = StateId(39);
 const MARKER_RETURN: Marker = Marker::new("<|return|>")
     .at_end(const {
         &[
@@ -433,12 +427,6 @@ const TO_CALL_NAME_8_B: Transition = Transition::new(
         CALL_NAME_8,
     )
     .recovery();
-const TO_UNPARSED_3: Transition = Transition::new(
-        "",
-        const { &[Action::EndCall, Action::HoldBack] },
-        UNPARSED_3,
-    )
-    .recovery();
 const TO_AFTER_TURN_END_B: Transition = Transition::new(
     "turn.end",
     const { &[Action::EndCalls] },
@@ -517,12 +505,6 @@ const TO_CONTENT_J: Transition = Transition::new(
     const { &[Action::EndCalls] },
     CONTENT,
 );
-const TO_CONTENT_3_B: Transition = Transition::new(
-        "content",
-        const { &[Action::EndCall, Action::EndCalls, Action::OpenFence] },
-        CONTENT_3,
-    )
-    .recovery();
 const TO_ARGUMENTS_3: Transition = Transition::new("content", &[], ARGUMENTS_3)
     .recovery();
 const TO_AFTER_FUNCTION_NAME_SUFFIX_C: Transition = Transition::new(
@@ -550,12 +532,6 @@ const TO_CALL_NAME_7_D: Transition = Transition::new(
         "tools.per_call_start",
         const { &[Action::EndCall, Action::Speculate] },
         CALL_NAME_7,
-    )
-    .recovery();
-const TO_UNPARSED_5: Transition = Transition::new(
-        "",
-        const { &[Action::EndCall, Action::HoldBack] },
-        UNPARSED_5,
     )
     .recovery();
 
@@ -1071,54 +1047,6 @@ static AFTER_PER_CALL_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
-static AFTER_CONTENT_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_RETURN,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|call|>"),
-        Marker::new("<|channel|>analysis<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
-        Marker::new("<|channel|>final<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>final json<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|message|>"),
-        Marker::new("<|start|>assistant"),
-        Marker::new("<|return|>"),
-        Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("```"),
-        Marker::new("to=functions.").layout(" ", ""),
-        Marker::new("<|start|>assistant to=functions."),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
-        Marker::new("<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
-        Marker::new("<|start|>assistant to="),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
-        Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|channel|>commentary to="),
-        Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>final"),
-        Marker::new("<|channel|>"),
-        Marker::new("<|start|>"),
-        Marker::new("to=").layout(" ", ""),
-    ]
-});
-
 /// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|call|>`, `<|start|>assistant`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>final`, `<|channel|>`, `<|start|>`; searched for by `<` and ``` (memchr2).
 static CONTENT_3_MARKERS: Markers = Markers::new(const {
     &[
@@ -1440,54 +1368,6 @@ static AFTER_PER_CALL_END_14_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|message|>"),
         Marker::new("<|return|>"),
         Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("<|channel|>final"),
-        Marker::new("<|channel|>"),
-        Marker::new("<|start|>"),
-        Marker::new("to=").layout(" ", ""),
-    ]
-});
-
-/// The markers of this state: `<|return|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|call|>`, `to=functions.`, `<|start|>assistant to=functions.`, `<|start|>assistant<|channel|>commentary to=functions.`, `<|start|>assistant<|channel|>analysis to=functions.`, `<|channel|>commentary to=functions.`, `<|channel|>analysis to=functions.`, `<|start|>assistant to=`, `<|start|>assistant<|channel|>commentary to=`, `<|start|>assistant<|channel|>analysis to=`, `<|channel|>commentary to=`, `<|channel|>analysis to=`, `<|channel|>analysis<|message|>`, `<|start|>assistant<|channel|>analysis<|message|>`, `<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final<|message|>`, `<|start|>assistant<|channel|>final <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>final json<|message|>`, `<|start|>assistant<|channel|>commentary<|message|>`, `<|start|>assistant<|channel|>commentary <|constrain|>json<|message|>`, `<|start|>assistant<|channel|>commentary json<|message|>`, `<|channel|>final <|constrain|>json<|message|>`, `<|channel|>final json<|message|>`, `<|channel|>commentary<|message|>`, `<|channel|>commentary <|constrain|>json<|message|>`, `<|channel|>commentary json<|message|>`, `<|end|>`, `<|message|>`, `<|start|>assistant`, `<|return|>`, `<|end|><|start|>user<|message|>`, `````, `<|channel|>final`, `<|channel|>`, `<|start|>`, `to=`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_RETURN,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|call|>"),
-        Marker::new("to=functions.").layout(" ", ""),
-        Marker::new("<|start|>assistant to=functions."),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO_FUNCTIONS,
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_TO_FUNCTIONS,
-        Marker::new("<|channel|>commentary to=functions."),
-        Marker::new("<|channel|>analysis to=functions."),
-        Marker::new("<|start|>assistant to="),
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_TO,
-        Marker::new("<|start|>assistant<|channel|>analysis to="),
-        Marker::new("<|channel|>commentary to="),
-        Marker::new("<|channel|>analysis to="),
-        Marker::new("<|channel|>analysis<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_ANALYSIS_MESSAGE,
-        Marker::new("<|channel|>final<|message|>"),
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_FINAL_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        MARKER_START_ASSISTANT_CHANNEL_COMMENTARY_JSON_MESSAGE,
-        MARKER_CHANNEL_FINAL_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>final json<|message|>"),
-        Marker::new("<|channel|>commentary<|message|>"),
-        MARKER_CHANNEL_COMMENTARY_CONSTRAIN_JSON_MESSAGE,
-        Marker::new("<|channel|>commentary json<|message|>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|message|>"),
-        Marker::new("<|start|>assistant"),
-        Marker::new("<|return|>"),
-        Marker::new("<|end|><|start|>user<|message|>"),
-        Marker::new("```"),
         Marker::new("<|channel|>final"),
         Marker::new("<|channel|>"),
         Marker::new("<|start|>"),
@@ -2108,7 +1988,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT).recovery(),
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_PER_CALL_END_3_B,
                             TO_START_2_B,
                             TO_START_2_B,
@@ -2147,7 +2027,14 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_UNPARSED_3)
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCall, Action::HoldBack] },
+                            UNPARSED_3,
+                        )
+                        .recovery(),
+                )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_3", None)
                 .markers(
@@ -2199,58 +2086,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT", None)
-                .markers(
-                    &AFTER_CONTENT_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_START_2_B,
-                            TO_START_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_CONTENT_3_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_CALL_NAME_7_B,
-                            TO_AFTER_PER_CALL_START_7_B,
-                            TO_CALL_ID_B,
-                            TO_CALL_ID_B,
-                            TO_CALL_NAME_8_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_3)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("CONTENT_3", Some(Hole::Text(Channel::Content)))
                 .markers(
                     &CONTENT_3_MARKERS,
@@ -2532,7 +2367,8 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS_3,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
+                            Transition::new("content", &[], AFTER_ARGUMENTS_3)
+                                .recovery(),
                             TO_AFTER_PER_CALL_END_14,
                             TO_CALL_NAME_D,
                             TO_CALL_NAME_D,
@@ -2571,7 +2407,14 @@ pub static PROGRAM: Program = Program {
                         ]
                     },
                 )
-                .otherwise(TO_UNPARSED_5)
+                .otherwise(
+                    Transition::new(
+                            "",
+                            const { &[Action::EndCall, Action::HoldBack] },
+                            UNPARSED_5,
+                        )
+                        .recovery(),
+                )
                 .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("AFTER_PER_CALL_END_14", None)
                 .markers(
@@ -2623,58 +2466,6 @@ pub static PROGRAM: Program = Program {
                 )
                 .otherwise(TO_CONTENT_J)
                 .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_PER_CALL_END_14,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_D,
-                            TO_CALL_NAME_7_D,
-                            TO_CALL_NAME_7_D,
-                            TO_CALL_NAME_7_D,
-                            TO_CALL_NAME_7_D,
-                            TO_CALL_NAME_7_D,
-                            TO_START_2_B,
-                            TO_START_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_2_B,
-                            TO_CONTENT_E,
-                            TO_CONTENT_F,
-                            TO_CONTENT_G,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_CONTENT_3_B,
-                            TO_AFTER_PER_CALL_START_7_B,
-                            TO_CALL_ID_B,
-                            TO_CALL_ID_B,
-                            TO_CALL_NAME_8_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_UNPARSED_5)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
             State::new("UNPARSED_5", Some(Hole::Text(Channel::Unparsed)))
                 .markers(
                     &UNPARSED_5_MARKERS,
@@ -3283,7 +3074,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT),
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -3412,96 +3203,6 @@ impl Machine for Parser {
                     _ => {
                         io.end_calls();
                         Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT => {
-                match io.expect(&AFTER_CONTENT_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(7 | 8) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(9..=20) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(21 | 22) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(23) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(24 | 25) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(26) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(27..=32) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(33..=37) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_7)
-                    }
-                    Found::Marker(38) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_7)
-                    }
-                    Found::Marker(39 | 40) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_ID)
-                    }
-                    Found::Marker(41) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_8)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_3)
                     }
                 }
             }
@@ -3781,7 +3482,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS_3)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS_3),
                     Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_14)
@@ -3909,94 +3610,6 @@ impl Machine for Parser {
                     }
                 }
             }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_14)
-                    }
-                    Found::Marker(7..=12) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME)
-                    }
-                    Found::Marker(13..=17) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_7)
-                    }
-                    Found::Marker(18 | 19) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(20..=31) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT_2)
-                    }
-                    Found::Marker(32 | 33) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(34) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.unparsed();
-                        Flow::Go(CONTENT)
-                    }
-                    Found::Marker(35 | 36) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(37) => {
-                        io.end_call();
-                        io.end_calls();
-                        if !io.open_fence() {
-                            return Flow::Mismatch;
-                        }
-                        Flow::Go(CONTENT_3)
-                    }
-                    Found::Marker(38) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_7)
-                    }
-                    Found::Marker(39 | 40) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_ID)
-                    }
-                    Found::Marker(41) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_8)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.speculate_here(CONTENT);
-                        Flow::Go(UNPARSED_5)
-                    }
-                }
-            }
             UNPARSED_5 => {
                 match io.broken_call(&UNPARSED_5_MARKERS) {
                     Found::Marker(0) => {
@@ -4090,11 +3703,6 @@ impl Machine for Parser {
                 io.end_calls();
                 true
             }
-            AFTER_CONTENT => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
             AFTER_PER_CALL_END_6 => {
                 io.end_calls();
                 true
@@ -4105,11 +3713,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_PER_CALL_END_14 => {
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
-                io.end_call();
                 io.end_calls();
                 true
             }

@@ -89,32 +89,29 @@ const ARGUMENTS: StateId = StateId(19);
 /// Only markers may come here.
 const AFTER_ARGUMENTS: StateId = StateId(20);
 
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(21);
+/// The value of an argument, as raw text.
+const ARGUMENT_VALUE: StateId = StateId(21);
 
 /// The value of an argument, as raw text.
-const ARGUMENT_VALUE: StateId = StateId(22);
-
-/// The value of an argument, as raw text.
-const ARGUMENT_VALUE_2: StateId = StateId(23);
+const ARGUMENT_VALUE_2: StateId = StateId(22);
 
 /// Only markers may come here.
-const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(24);
+const AFTER_ARGUMENTS_VALUE_SUFFIX_3: StateId = StateId(23);
 
 /// Only markers may come here.
-const AFTER_TOOLS_3: StateId = StateId(25);
+const AFTER_TOOLS_3: StateId = StateId(24);
 
 /// Only markers may come here.
-const AFTER_PER_CALL_START_6: StateId = StateId(26);
+const AFTER_PER_CALL_START_6: StateId = StateId(25);
 
 /// A call, as one object.
-const CALL: StateId = StateId(27);
+const CALL: StateId = StateId(26);
 
 /// Only markers may come here.
-const AFTER_CALL: StateId = StateId(28);
+const AFTER_CALL: StateId = StateId(27);
 
 /// Answer text.
-const CONTENT_2: StateId = StateId(29);
+const CONTENT_2: StateId = StateId(28);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -901,31 +898,6 @@ static AFTER_ARGUMENTS_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</function>`, `</tool_call>`, `<tool_call>`, `<function=`, `<function=\"`, `<function name=\"`, `<function=\'`, `<function name=\'`, `</parameter>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("</function>"),
-        Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").peek(),
-        Marker::new("<function="),
-        Marker::new("<function=\""),
-        Marker::new("<function name=\""),
-        Marker::new("<function='"),
-        Marker::new("<function name='"),
-        Marker::new("</parameter>"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-    ]
-});
-
 /// The markers of this state: `<|im_end|>`, `</parameter>`, `</function>`, `</tool_call>`, `<parameter=`; searched for by `<` (memchr).
 static ARGUMENT_VALUE_MARKERS: Markers = Markers::new(const {
     &[
@@ -1663,36 +1635,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_ARGUMENTS,
                                 )
                                 .recovery(),
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_END_3_B,
-                            TO_CALL_NAME_2_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_CALL_NAME_3_B,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2,
-                            TO_AFTER_ARGUMENTS_VALUE_SUFFIX_2_B,
-                            TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCallIncomplete, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            Transition::new("content", &[], AFTER_ARGUMENTS).recovery(),
                             TO_AFTER_FUNCTION_NAME_SUFFIX_6_C,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_END_3_B,
@@ -2570,7 +2513,7 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_ARGUMENTS)
                     }
-                    Found::Marker(7) => Flow::Go(AFTER_CONTENT_3),
+                    Found::Marker(7) => Flow::Go(AFTER_ARGUMENTS),
                     Found::Marker(8) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
                     Found::Marker(9) => {
                         io.end_call();
@@ -2607,67 +2550,6 @@ impl Machine for Parser {
                         Flow::Go(START_2)
                     }
                     Found::Marker(19 | 20) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => Flow::Go(AFTER_FUNCTION_NAME_SUFFIX_6),
-                    Found::Marker(7) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(8) => {
-                        io.missing_marker("</tool_call>");
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_2)
-                    }
-                    Found::Marker(10..=13) => {
-                        io.end_call_incomplete();
-                        io.speculate(CONTENT);
-                        Flow::Go(CALL_NAME_3)
-                    }
-                    Found::Marker(14) => {
-                        io.end_call_incomplete();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_call_incomplete();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_ARGUMENTS_VALUE_SUFFIX_2)
-                    }
-                    Found::Marker(16) => {
-                        io.end_call_incomplete();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(17 | 18) => {
                         io.end_call_incomplete();
                         io.end_calls();
                         io.after_end();
@@ -2985,11 +2867,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_ARGUMENTS => {
-                io.end_call_incomplete();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_call_incomplete();
                 io.end_calls();
                 true

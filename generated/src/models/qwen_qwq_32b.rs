@@ -86,11 +86,8 @@ const AFTER_PER_CALL_END_4: StateId = StateId(18);
 /// Only markers may come here.
 const AFTER_TOOLS_7: StateId = StateId(19);
 
-/// Only markers may come here.
-const AFTER_CONTENT_5: StateId = StateId(20);
-
 /// Answer text.
-const CONTENT_2: StateId = StateId(21);
+const CONTENT_2: StateId = StateId(20);
 const MARKER_IM_END: Marker = Marker::new("<|im_end|>")
     .layout("", "\n")
     .at_end(const {
@@ -109,10 +106,6 @@ const MARKER_THINK_B: Marker = Marker::new("</think>")
     .followed_by(const { &[text("</think>"), text("<tool_call>")] })
     .leading();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const {
-        &[text("</tool_call>"), text("<tool_call>"), text("<think>"), text("<|im_end|>")]
-    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -184,8 +177,6 @@ const TO_UNPARSED_2_B: Transition = Transition::new(
         const { &[Action::EndCall, Action::EndCalls, Action::AfterEnd] },
         UNPARSED_2,
     )
-    .recovery();
-const TO_AFTER_CONTENT_5: Transition = Transition::new("content", &[], AFTER_CONTENT_5)
     .recovery();
 const TO_CONTENT_C: Transition = Transition::new(
     "",
@@ -401,7 +392,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `,`, `{`, `]`, `````, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `,`, `{`, `]`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -411,10 +402,21 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("{"),
+                    text("]"),
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("{").peek(),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
@@ -460,7 +462,7 @@ static AFTER_PER_CALL_END_4_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `````, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
+/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `}`, `````, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
 static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_IM_END,
@@ -469,25 +471,16 @@ static AFTER_TOOLS_7_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|end_of_text|>").at_end(const { &[] }),
         Marker::new("<|endoftext|>").at_end(const { &[] }),
         Marker::new("<|eot_id|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("</tool_call>").layout("\n", ""),
-        Marker::new("<tool_call>").layout("\n", "\n"),
-        Marker::new("</think>"),
-        Marker::new("<think>").layout("", "\n"),
-        Marker::new("<|im_end|>"),
-        Marker::new("<|im_start|>user"),
-    ]
-});
-
-/// The markers of this state: `<|im_end|>`, `</s>`, `<eos>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `</tool_call>`, `<tool_call>`, `</think>`, `<think>`, `<|im_end|>`, `<|im_start|>user`; compared with the text at the current position.
-static AFTER_CONTENT_5_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_IM_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</tool_call>"),
+                    text("<tool_call>"),
+                    text("<think>"),
+                    text("<|im_end|>"),
+                ]
+            }),
         Marker::new("</tool_call>").layout("\n", ""),
         Marker::new("<tool_call>").layout("\n", "\n"),
         Marker::new("</think>"),
@@ -888,6 +881,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -900,7 +894,6 @@ pub static PROGRAM: Program = Program {
                                 )
                                 .recovery(),
                             Transition::new("tools", &[], AFTER_TOOLS_7),
-                            TO_AFTER_CONTENT_5,
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_4,
@@ -971,29 +964,13 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
                             TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_CONTENT_5,
-                            TO_AFTER_PER_CALL_END_3,
-                            TO_AFTER_PER_CALL_START_2_B,
-                            TO_AFTER_PER_CALL_END_4,
-                            TO_START_2_B,
-                            TO_UNPARSED_2_B,
-                            TO_UNPARSED_2_B,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_C)
-                .end(const { &[Action::EndCall, Action::EndCalls] }),
-            State::new("AFTER_CONTENT_5", None)
-                .markers(
-                    &AFTER_CONTENT_5_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
-                            TO_AFTER_TURN_END_2_B,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_7,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_7).recovery(),
                             TO_AFTER_PER_CALL_END_3,
                             TO_AFTER_PER_CALL_START_2_B,
                             TO_AFTER_PER_CALL_END_4,
@@ -1387,13 +1364,13 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(7 | 8) => {
+                    Found::Marker(7) => Flow::Go(AFTER_CALL),
+                    Found::Marker(8 | 9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_TOOLS_7),
-                    Found::Marker(10) => Flow::Go(AFTER_CONTENT_5),
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_7),
                     Found::Marker(11) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
@@ -1513,74 +1490,32 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(6) => Flow::Go(AFTER_CONTENT_5),
-                    Found::Marker(7) => {
+                    Found::Marker(6) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_7)
+                    }
+                    Found::Marker(7) => Flow::Go(AFTER_TOOLS_7),
+                    Found::Marker(8) => {
                         io.end_call();
                         Flow::Go(AFTER_PER_CALL_END_3)
                     }
-                    Found::Marker(8) => {
+                    Found::Marker(9) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(9) => {
-                        io.end_call();
-                        io.close_reasoning();
-                        Flow::Go(AFTER_PER_CALL_END_4)
                     }
                     Found::Marker(10) => {
                         io.end_call();
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(11 | 12) => {
-                        io.end_call();
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_5 => {
-                match io.expect(&AFTER_CONTENT_5_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=5) => {
-                        io.end_call();
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(6) => {
-                        io.end_call();
-                        Flow::Go(AFTER_PER_CALL_END_3)
-                    }
-                    Found::Marker(7) => {
-                        io.end_call();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_PER_CALL_START_2)
-                    }
-                    Found::Marker(8) => {
-                        io.end_call();
                         io.close_reasoning();
                         Flow::Go(AFTER_PER_CALL_END_4)
                     }
-                    Found::Marker(9) => {
+                    Found::Marker(11) => {
                         io.end_call();
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(10 | 11) => {
+                    Found::Marker(12 | 13) => {
                         io.end_call();
                         io.end_calls();
                         io.after_end();
@@ -1643,11 +1578,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_7 => {
-                io.end_call();
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_5 => {
                 io.end_call();
                 io.end_calls();
                 true

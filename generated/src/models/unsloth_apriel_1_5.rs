@@ -83,11 +83,8 @@ const AFTER_SECTION_END_3: StateId = StateId(17);
 /// Only markers may come here.
 const AFTER_TOOLS_5: StateId = StateId(18);
 
-/// Only markers may come here.
-const AFTER_CONTENT_3: StateId = StateId(19);
-
 /// Answer text.
-const CONTENT_2: StateId = StateId(20);
+const CONTENT_2: StateId = StateId(19);
 const MARKER_END: Marker = Marker::new("<|end|>")
     .layout("\n", "\n")
     .at_end(const {
@@ -106,15 +103,6 @@ const MARKER_THINKING: Marker = Marker::new("</thinking>")
     .followed_by(const { &[text("</thinking>"), text("<tool_calls>")] })
     .leading();
 const MARKER: Marker = Marker::new("{").followed_by(const { &[text("{")] });
-const MARKER_B: Marker = Marker::new("```")
-    .followed_by(const {
-        &[
-            text("</tool_calls>"),
-            text("<thinking>"),
-            text("<tool_calls>"),
-            text("<|end|>"),
-        ]
-    });
 const TO_AFTER_TURN_END_2: Transition = Transition::new(
         "turn.end",
         &[],
@@ -230,11 +218,6 @@ const TO_CONTENT_D: Transition = Transition::new(
     "",
     const { &[Action::EndCalls] },
     CONTENT,
-);
-const TO_AFTER_SECTION_END_3_D: Transition = Transition::new(
-    "tools.section_end",
-    &[],
-    AFTER_SECTION_END_3,
 );
 
 /// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `<|assistant|>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
@@ -430,7 +413,7 @@ static CALL_2_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `}`, `,`, `]`, `````, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `}`, `````, `,`, `]`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
@@ -443,9 +426,19 @@ static AFTER_CALL_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|tool_result|>").at_end(const { &[] }),
         Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text(","),
+                    text("]"),
+                    text("</tool_calls>"),
+                    text("<thinking>"),
+                    text("<tool_calls>"),
+                    text("<|end|>"),
+                ]
+            }),
         Marker::new(","),
         Marker::new("]"),
-        MARKER_B,
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -476,7 +469,7 @@ static AFTER_SECTION_END_3_MARKERS: Markers = Markers::expected(const {
     ]
 });
 
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `````, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
+/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `}`, `````, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
 static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
     &[
         MARKER_END,
@@ -488,28 +481,16 @@ static AFTER_TOOLS_5_MARKERS: Markers = Markers::expected(const {
         Marker::new("<|eot_id|>").at_end(const { &[] }),
         Marker::new("<|system|>").at_end(const { &[] }),
         Marker::new("<|tool_result|>").at_end(const { &[] }),
-        MARKER_B,
-        Marker::new("</tool_calls>"),
-        Marker::new("</thinking>"),
-        Marker::new("<thinking>"),
-        Marker::new("<|end|>"),
-        Marker::new("<|user|>"),
-        Marker::new("<tool_calls>").layout("\n", ""),
-    ]
-});
-
-/// The markers of this state: `<|end|>`, `</s>`, `<eos>`, `<|content|>`, `<|end_of_text|>`, `<|endoftext|>`, `<|eot_id|>`, `<|system|>`, `<|tool_result|>`, `</tool_calls>`, `</thinking>`, `<thinking>`, `<|end|>`, `<|user|>`, `<tool_calls>`; compared with the text at the current position.
-static AFTER_CONTENT_3_MARKERS: Markers = Markers::expected(const {
-    &[
-        MARKER_END,
-        Marker::new("</s>").at_end(const { &[] }),
-        Marker::new("<eos>").at_end(const { &[] }),
-        Marker::new("<|content|>").at_end(const { &[] }),
-        Marker::new("<|end_of_text|>").at_end(const { &[] }),
-        Marker::new("<|endoftext|>").at_end(const { &[] }),
-        Marker::new("<|eot_id|>").at_end(const { &[] }),
-        Marker::new("<|system|>").at_end(const { &[] }),
-        Marker::new("<|tool_result|>").at_end(const { &[] }),
+        Marker::new("}"),
+        Marker::new("```")
+            .followed_by(const {
+                &[
+                    text("</tool_calls>"),
+                    text("<thinking>"),
+                    text("<tool_calls>"),
+                    text("<|end|>"),
+                ]
+            }),
         Marker::new("</tool_calls>"),
         Marker::new("</thinking>"),
         Marker::new("<thinking>"),
@@ -929,6 +910,7 @@ pub static PROGRAM: Program = Program {
                                     AFTER_CALL,
                                 )
                                 .recovery(),
+                            Transition::new("content", &[], AFTER_CALL).recovery(),
                             Transition::new(
                                 "tools",
                                 const { &[Action::EndCall, Action::Speculate] },
@@ -939,12 +921,6 @@ pub static PROGRAM: Program = Program {
                                 const { &[Action::EndCall] },
                                 AFTER_TOOLS_5,
                             ),
-                            Transition::new(
-                                    "content",
-                                    const { &[Action::EndCall] },
-                                    AFTER_CONTENT_3,
-                                )
-                                .recovery(),
                             TO_AFTER_SECTION_END_3,
                             TO_AFTER_SECTION_END_3_B,
                             TO_START_2_B,
@@ -1006,33 +982,18 @@ pub static PROGRAM: Program = Program {
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
                             TO_AFTER_TURN_END_2_C,
-                            Transition::new("content", &[], AFTER_CONTENT_3).recovery(),
-                            TO_AFTER_SECTION_END_3_D,
-                            TO_AFTER_SECTION_END_3_C,
-                            TO_START_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_UNPARSED_2_C,
-                            TO_AFTER_SECTION_START_2_C,
-                        ]
-                    },
-                )
-                .otherwise(TO_CONTENT_D)
-                .end(const { &[Action::EndCalls] }),
-            State::new("AFTER_CONTENT_3", None)
-                .markers(
-                    &AFTER_CONTENT_3_MARKERS,
-                    const {
-                        &[
-                            TO_AFTER_TURN_END_B,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_TURN_END_2_C,
-                            TO_AFTER_SECTION_END_3_D,
+                            Transition::new(
+                                    "tools",
+                                    const { &[Action::Unparsed] },
+                                    AFTER_TOOLS_5,
+                                )
+                                .recovery(),
+                            Transition::new("content", &[], AFTER_TOOLS_5).recovery(),
+                            Transition::new(
+                                "tools.section_end",
+                                &[],
+                                AFTER_SECTION_END_3,
+                            ),
                             TO_AFTER_SECTION_END_3_C,
                             TO_START_2_C,
                             TO_UNPARSED_2_C,
@@ -1437,18 +1398,15 @@ impl Machine for Parser {
                         io.unparsed();
                         Flow::Go(AFTER_CALL)
                     }
-                    Found::Marker(10) => {
+                    Found::Marker(10) => Flow::Go(AFTER_CALL),
+                    Found::Marker(11) => {
                         io.end_call();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_TOOLS)
                     }
-                    Found::Marker(11) => {
-                        io.end_call();
-                        Flow::Go(AFTER_TOOLS_5)
-                    }
                     Found::Marker(12) => {
                         io.end_call();
-                        Flow::Go(AFTER_CONTENT_3)
+                        Flow::Go(AFTER_TOOLS_5)
                     }
                     Found::Marker(13) => {
                         io.end_call();
@@ -1532,60 +1490,27 @@ impl Machine for Parser {
                         io.end_calls();
                         Flow::Go(AFTER_TURN_END_2)
                     }
-                    Found::Marker(9) => Flow::Go(AFTER_CONTENT_3),
-                    Found::Marker(10) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(11) => {
-                        io.close_reasoning();
-                        Flow::Go(AFTER_SECTION_END_3)
+                    Found::Marker(9) => {
+                        io.unparsed();
+                        Flow::Go(AFTER_TOOLS_5)
                     }
+                    Found::Marker(10) => Flow::Go(AFTER_TOOLS_5),
+                    Found::Marker(11) => Flow::Go(AFTER_SECTION_END_3),
                     Found::Marker(12) => {
-                        io.end_calls();
-                        io.open_reasoning();
-                        Flow::Go(START_2)
-                    }
-                    Found::Marker(13 | 14) => {
-                        io.end_calls();
-                        io.after_end();
-                        Flow::Go(UNPARSED_2)
-                    }
-                    Found::Marker(15) => {
-                        io.end_calls();
-                        io.speculate(CONTENT);
-                        Flow::Go(AFTER_SECTION_START_2)
-                    }
-                    Found::Wait => Flow::Wait,
-                    _ => {
-                        io.end_calls();
-                        Flow::Go(CONTENT)
-                    }
-                }
-            }
-            AFTER_CONTENT_3 => {
-                match io.expect(&AFTER_CONTENT_3_MARKERS) {
-                    Found::Marker(0) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END)
-                    }
-                    Found::Marker(1..=8) => {
-                        io.end_calls();
-                        Flow::Go(AFTER_TURN_END_2)
-                    }
-                    Found::Marker(9) => Flow::Go(AFTER_SECTION_END_3),
-                    Found::Marker(10) => {
                         io.close_reasoning();
                         Flow::Go(AFTER_SECTION_END_3)
                     }
-                    Found::Marker(11) => {
+                    Found::Marker(13) => {
                         io.end_calls();
                         io.open_reasoning();
                         Flow::Go(START_2)
                     }
-                    Found::Marker(12 | 13) => {
+                    Found::Marker(14 | 15) => {
                         io.end_calls();
                         io.after_end();
                         Flow::Go(UNPARSED_2)
                     }
-                    Found::Marker(14) => {
+                    Found::Marker(16) => {
                         io.end_calls();
                         io.speculate(CONTENT);
                         Flow::Go(AFTER_SECTION_START_2)
@@ -1646,10 +1571,6 @@ impl Machine for Parser {
                 true
             }
             AFTER_TOOLS_5 => {
-                io.end_calls();
-                true
-            }
-            AFTER_CONTENT_3 => {
                 io.end_calls();
                 true
             }

@@ -363,11 +363,8 @@ impl<'a> Io<'a> {
         let held = speculation.take();
         let from = held.map_or(cursor.text_end, |held| held.text);
         self.deliver_refused(from);
-        let Memory { speculation, calls, refusal, emitter, .. } = &mut *self.memory;
+        let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
         let at = held.and_then(|held| emitter.place(held.marker));
-        if calls.index().is_some() {
-            speculation.call_ended(emitter.place(from));
-        }
         calls.close(false, refusal, emitter, self.sink);
         calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
         if calls.is_refused() {

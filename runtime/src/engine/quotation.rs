@@ -66,10 +66,6 @@ impl Watch {
     /// before the closer, `before_closer` calls, were drafts.
     pub(super) fn evidence(&self, before_closer: Option<usize>) -> Option<Evidence> {
         let drafts = before_closer.filter(|calls| self.begun > *calls || self.cut);
-        match (self.evidence, drafts) {
-            (Some(Evidence::Quoted(calls)), Some(drafts)) => Some(Evidence::Quoted(calls.min(drafts))),
-            (_, Some(drafts)) => Some(Evidence::Quoted(drafts)),
-            (evidence, None) => evidence,
-        }
+        drafts.map(Evidence::Quoted).or(self.evidence)
     }
 }

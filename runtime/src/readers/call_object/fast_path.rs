@@ -86,7 +86,6 @@ impl CallObject {
     /// Reads the usual rest of an object, directly after its name, as far as it is at hand: the arguments, an id, and
     /// what closes the object.
     pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
-        let shape = if self.usual { &CallShape::USUAL } else { shape };
         let from = self.usual_key::<S>(shape, bytes, stops)?;
         if S::PYTHON {
             // The arguments are translated, so they are left to their reader.
