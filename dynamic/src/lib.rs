@@ -31,7 +31,7 @@ pub use known::{known_overlay, known_spec, known_specs};
 pub use loader::{Input, LoadError, Loaded, Loader, Observer, overlay_of_spec, specs_in, template_file};
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Origin, Reason};
-pub use prompt::Prompt;
+pub use prompt::{LabelledPrompt, Prompt};
 #[cfg(feature = "grammar")]
 pub use request::{Request, RequestOptions};
 

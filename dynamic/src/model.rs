@@ -13,7 +13,7 @@ use crate::cache::CacheUse;
 use crate::conversation::Conversation;
 use crate::error::ModelError;
 use crate::overlays::Correction;
-use crate::prompt::{Prompt, turn_of};
+use crate::prompt::{LabelledPrompt, Prompt, turn_of};
 use crate::renderer::Renderer;
 
 /// What a model's output looks like, loaded at run time: it renders prompts, parses outputs and writes grammars.
@@ -203,6 +203,24 @@ impl Model {
     /// If the model was made from a spec alone, and whatever the template raises, with its line.
     pub fn render(&self, conversation: &Conversation) -> Result<String, ModelError> {
         self.renderer()?.render(conversation, self.spec())
+    }
+
+    /// The same with the origin of each byte: the template, or a field of the conversation.
+    ///
+    /// ```
+    /// use unjinja_dynamic::{Conversation, Model};
+    ///
+    /// let model = Model::from_template("{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}")?;
+    /// let prompt = model.render_labelled(&Conversation::new(serde_json::json!([{"role": "user", "content": "Hello"}])))?;
+    /// assert_eq!(prompt.text, "<user>Hello</>");
+    /// assert_eq!(prompt.labels.spans()[3].range, 6..11);
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`render`](Self::render).
+    pub fn render_labelled(&self, conversation: &Conversation) -> Result<LabelledPrompt, ModelError> {
+        self.renderer()?.render_labelled(conversation, self.spec())
     }
 }
 

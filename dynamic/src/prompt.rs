@@ -1,5 +1,7 @@
 //! A rendered prompt, and where in it the assistant's turn begins.
 
+use serde_json::Value;
+use unjinja_render::Labels;
 use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
 use unjinja_spec::{FormatSpec, TurnMarkers};
 
@@ -49,6 +51,18 @@ impl Prompt {
     pub fn turn(&self) -> &str {
         &self.text[self.turn..]
     }
+}
+
+/// A rendered prompt with the origin of each byte. [`Model::render_labelled`](crate::Model::render_labelled) makes it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LabelledPrompt {
+    /// All of it: what the model reads.
+    pub text: String,
+    /// Where each part comes from. The paths are those of `context`.
+    pub labels: Labels,
+    /// The variables that the template got, in an object: the messages as they were handed over.
+    pub context: Value,
 }
 
 /// [`Model::turn_of`](crate::Model::turn_of).

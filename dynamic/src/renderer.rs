@@ -3,13 +3,14 @@
 
 use std::sync::OnceLock;
 
-use serde_json::Value;
-use unjinja_render::{Limits, SpecialTokens, Template, TemplateError};
+use serde_json::{Map, Value};
+use unjinja_render::{Limits, RenderOptions, Rendered, SpecialTokens, Template, TemplateError};
 use unjinja_source::Source;
 use unjinja_spec::FormatSpec;
 
 use crate::conversation::Conversation;
 use crate::error::ModelError;
+use crate::prompt::LabelledPrompt;
 
 pub(crate) struct Renderer {
     file: String,
@@ -45,7 +46,23 @@ impl Renderer {
 
     /// Renders a conversation; the spec says how its messages are handed over, and which variable switches thinking.
     pub(crate) fn render(&self, conversation: &Conversation, spec: &FormatSpec) -> Result<String, ModelError> {
-        let template = self.template()?;
+        let context = Value::Object(self.variables(conversation, spec));
+        Ok(self.rendered(conversation, &context, &RenderOptions::new())?.result?)
+    }
+
+    /// The same with labels, and with the variables that the template got.
+    pub(crate) fn render_labelled(
+        &self,
+        conversation: &Conversation,
+        spec: &FormatSpec,
+    ) -> Result<LabelledPrompt, ModelError> {
+        let context = Value::Object(self.variables(conversation, spec));
+        let rendered = self.rendered(conversation, &context, &RenderOptions::new().label(true))?;
+        let labels = rendered.labels.unwrap_or_default();
+        Ok(LabelledPrompt { text: rendered.result?, labels, context })
+    }
+
+    fn variables(&self, conversation: &Conversation, spec: &FormatSpec) -> Map<String, Value> {
         let mut variables = conversation.variables_for(spec);
         if !conversation.as_given {
             // A template that came without its tokenizer: some fail where a token is undefined, and others leave it out.
@@ -54,10 +71,19 @@ impl Renderer {
                 variables.entry(name).or_insert_with(|| "".into());
             }
         }
-        let context = Value::Object(variables);
+        variables
+    }
+
+    fn rendered(
+        &self,
+        conversation: &Conversation,
+        context: &Value,
+        options: &RenderOptions,
+    ) -> Result<Rendered, ModelError> {
+        let template = self.template()?;
         Ok(match conversation.clock {
-            Some(clock) => template.clone().with_clock(clock).render(&context)?,
-            None => template.render(&context)?,
+            Some(clock) => template.clone().with_clock(clock).render_with(context, options),
+            None => template.render_with(context, options),
         })
     }
 }

@@ -49,6 +49,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Labels {
     pub(crate) spans: Vec<Span>,
+    pub(crate) items: Vec<LoopItem>,
+    pub(crate) incomplete: bool,
 }
 
 impl Labels {
@@ -56,6 +58,42 @@ impl Labels {
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
+
+    /// Which parts of the text loops wrote for the elements of a list: `{% for m in messages %}` writes one for each message. They
+    /// say to which message text of the template belongs.
+    ///
+    /// They are in the order in which they end: a loop inside of another comes first. What a loop writes in a macro or a captured
+    /// block is not among them, and neither are elements that do not come from the context.
+    ///
+    /// ```
+    /// use unjinja_render::{RenderOptions, Template};
+    ///
+    /// let template = Template::parse("t.jinja", "{% for m in messages %}<{{ m.role }}>{% endfor %}")?;
+    /// let context = serde_json::json!({ "messages": [{ "role": "user" }, { "role": "tool" }] });
+    /// let rendered = template.render_with(&context, &RenderOptions::new().label(true));
+    /// let labels = rendered.labels.ok_or("a labelled render has labels")?;
+    /// let items: Vec<_> = labels.items().iter().map(|item| (item.range.clone(), &*item.path)).collect();
+    /// assert_eq!(items, [(0..6, "messages[0]"), (6..12, "messages[1]")]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn items(&self) -> &[LoopItem] {
+        &self.items
+    }
+
+    /// Whether every value of the context has a label. If the context has more than 1.3 million values, text of the others looks
+    /// like text of the template.
+    pub fn is_complete(&self) -> bool {
+        !self.incomplete
+    }
+}
+
+/// What a loop wrote for one element of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopItem {
+    /// Byte range in the text; never empty.
+    pub range: Range<usize>,
+    /// The path of the element in the context: `messages[1]`.
+    pub path: Arc<str>,
 }
 
 /// A part of the output with one origin.

@@ -99,7 +99,7 @@ mod value;
 
 pub use crate::clock::Clock;
 pub use crate::error::{RenderError, RenderErrorKind, TemplateError};
-pub use crate::labels::{Encoding, Field, FieldPart, Labels, Origin, Span};
+pub use crate::labels::{Encoding, Field, FieldPart, Labels, LoopItem, Origin, Span};
 pub use crate::limits::Limits;
 pub use crate::reads::Reads;
 pub use crate::stack::{Panicked, with_big_stack, without_threads};

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::labels::{Encoding, Field, FieldPart, Labels, Origin, Span};
+use crate::labels::{Encoding, Field, FieldPart, Labels, LoopItem, Origin, Span};
 
 /// Where a value or a piece of text comes from. The upper 22 bits tell the place and the part, the others the encodings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -92,6 +92,8 @@ pub(crate) struct Marks {
     places: Vec<PathNode>,
     lists: Vec<List>,
     decided: Vec<bool>,
+    /// Whether a place found no room.
+    full: bool,
     /// Places, and the texts that were looked for in their values.
     sought: BTreeSet<(usize, String)>,
 }
@@ -103,13 +105,14 @@ impl Marks {
         let mut none = list(None);
         none.longer.push((Encoding::Other, OTHER));
         let lists = vec![none, list(Some(Encoding::Other))];
-        Marks { places: Vec::with_capacity(128), lists, decided: Vec::new(), sought: BTreeSet::new() }
+        Marks { places: Vec::with_capacity(128), lists, decided: Vec::new(), full: false, sought: BTreeSet::new() }
     }
 
     /// The mark of a place that is `step` below the place of `parent`, of its value.
     pub(crate) fn place(&mut self, parent: Mark, step: Step) -> Mark {
         let at = self.places.len();
         if at >= MAX_PLACES {
+            self.full = true;
             return Mark::NONE;
         }
         self.places.push(PathNode { parent: parent.is_some().then(|| parent.place()), step });
@@ -201,8 +204,8 @@ impl Marks {
         encodings.into()
     }
 
-    /// The labels of a text of `length` bytes. What no piece covers comes from the template.
-    pub(crate) fn labels(&self, pieces: &[Piece], length: usize) -> Labels {
+    /// The labels of a text of `length` bytes. What no piece covers comes from the template. `items` are what loops wrote.
+    pub(crate) fn labels(&self, pieces: &[Piece], items: &[Piece], length: usize) -> Labels {
         // Paths and sequences are written once, and shared by all spans that have them.
         let mut path = Path::default();
         let mut paths: Vec<Option<Arc<str>>> = vec![None; self.places.len()];
@@ -213,16 +216,7 @@ impl Marks {
         for piece in pieces {
             let (place, list) = (piece.mark.place(), piece.mark.list() as usize);
             let Some(encodings) = lists.get(list) else { continue };
-            let path = match paths.get(place) {
-                Some(Some(known)) => known.clone(),
-                _ => {
-                    let written: Arc<str> = path.write(&self.places, &paths, place).into();
-                    if let Some(slot) = paths.get_mut(place) {
-                        *slot = Some(written.clone());
-                    }
-                    written
-                }
-            };
+            let path = path.shared(&self.places, &mut paths, place);
             let part = match piece.mark.base().saturating_sub(1) % 3 {
                 0 => FieldPart::Key,
                 1 => FieldPart::Value,
@@ -238,7 +232,11 @@ impl Marks {
         if at < length {
             spans.push(Span { range: at..length, origin: Origin::Template });
         }
-        Labels { spans }
+        let item = |item: &Piece| {
+            let path = path.shared(&self.places, &mut paths, item.mark.place());
+            LoopItem { range: item.start..item.end, path }
+        };
+        Labels { spans, items: items.iter().map(item).collect(), incomplete: self.full }
     }
 }
 
@@ -250,6 +248,18 @@ struct Path {
 }
 
 impl Path {
+    /// The path of a place, written once and kept in `known`.
+    fn shared(&mut self, places: &[PathNode], known: &mut [Option<Arc<str>>], place: usize) -> Arc<str> {
+        if let Some(Some(path)) = known.get(place) {
+            return path.clone();
+        }
+        let written: Arc<str> = self.write(places, known, place).into();
+        if let Some(slot) = known.get_mut(place) {
+            *slot = Some(written.clone());
+        }
+        written
+    }
+
     /// The path of a place. `known` are paths that were written before.
     fn write(&mut self, places: &[PathNode], known: &[Option<Arc<str>>], place: usize) -> &str {
         self.text.clear();

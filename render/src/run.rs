@@ -258,14 +258,14 @@ impl Run {
     /// after another, so that a long chain of values is not dropped by deep recursion.
     ///
     /// Returns what was read, and the labels of a text of `length` bytes, if the render is labelled.
-    pub(crate) fn finish(self, pieces: &[Piece], length: usize) -> (Reads, Option<Labels>) {
+    pub(crate) fn finish(self, pieces: &[Piece], items: &[Piece], length: usize) -> (Reads, Option<Labels>) {
         for container in self.changing.borrow().iter() {
             container.clear();
         }
         let mut reads = self.reads.map(RefCell::into_inner).unwrap_or_default();
         let labels = self.marks.map(RefCell::into_inner).map(|mut marks| {
             reads.decided_by(marks.decided(), marks.sought());
-            marks.labels(pieces, length)
+            marks.labels(pieces, items, length)
         });
         (reads, labels)
     }

@@ -333,11 +333,11 @@ impl Template {
             .and_then(|map| statements::template(Interpreter::new(&run, map), &self.body))
             .map_err(|fault| self.error(fault));
         let (steps, too_deep) = (limits.fuel - run.left(), shallower && run.went_too_deep());
-        let (result, pieces) = match result.map(Buffer::into_pieces) {
-            Ok((text, pieces)) => (Ok(text), pieces),
-            Err(error) => (Err(error), Vec::new()),
+        let (result, pieces, items) = match result.map(Buffer::into_parts) {
+            Ok((text, pieces, items)) => (Ok(text), pieces, items),
+            Err(error) => (Err(error), Vec::new(), Vec::new()),
         };
-        let (reads, labels) = run.finish(&pieces, result.as_ref().map_or(0, String::len));
+        let (reads, labels) = run.finish(&pieces, &items, result.as_ref().map_or(0, String::len));
         Attempt { rendered: Rendered { result, reads, labels, steps }, too_deep }
     }
 

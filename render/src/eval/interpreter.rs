@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use crate::error::{Fault, Outcome};
+use crate::marks::Mark;
 use crate::run::Run;
 use crate::syntax::ast::Name;
 use crate::value::labelled::Buffer;
@@ -102,6 +103,19 @@ impl<'r> Interpreter<'r> {
                 let text = if self.escaping { escape(self.run, &text)? } else { text };
                 self.write_text(&text)
             }
+        }
+    }
+
+    /// How many bytes were written so far.
+    pub(crate) fn written(&self) -> usize {
+        self.outputs.last().map_or(0, Buffer::len)
+    }
+
+    /// Records that a loop wrote all since `start` for the element of this mark. Captured text has no such records.
+    pub(crate) fn wrote_item(&mut self, start: usize, mark: Mark) -> Outcome<()> {
+        match self.outputs.as_mut_slice() {
+            [out] => out.wrote_item(self.run, start, mark),
+            _ => Ok(()),
         }
     }
 

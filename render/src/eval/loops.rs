@@ -8,6 +8,7 @@ use crate::builtins::args::{Args, required};
 use crate::error::{Fault, Outcome};
 use crate::eval::interpreter::Interpreter;
 use crate::eval::statements::Flow;
+use crate::marks::Mark;
 use crate::run::Run;
 use crate::syntax::ast::For;
 use crate::value::types::{LoopState, Scope, Value};
@@ -24,8 +25,12 @@ impl Interpreter<'_> {
             run.steps(1)?;
             let inner = Scope::inside(scope);
             inner.set(&Arc::from("loop"), Value::Loop(state.clone()));
+            let mark = if run.labels() { item.mark() } else { Mark::NONE };
             self.assign(&def.target, item, &inner)?;
-            if self.body(&def.body, &inner)? == Flow::Break {
+            let start = self.written();
+            let flow = self.body(&def.body, &inner)?;
+            self.wrote_item(start, mark)?;
+            if flow == Flow::Break {
                 break;
             }
         }

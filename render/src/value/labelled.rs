@@ -19,6 +19,8 @@ use crate::value::types::{Text, Value};
 pub(crate) struct Buffer {
     text: String,
     pieces: Vec<Piece>,
+    /// What loops wrote for elements of the context.
+    items: Vec<Piece>,
 }
 
 impl Buffer {
@@ -182,9 +184,19 @@ impl Buffer {
         self.text
     }
 
-    /// The written text and its marks.
-    pub(crate) fn into_pieces(self) -> (String, Vec<Piece>) {
-        (self.text, self.pieces)
+    /// Records that a loop wrote all since `start` for the element of this mark.
+    pub(crate) fn wrote_item(&mut self, run: &Run, start: usize, mark: Mark) -> Outcome<()> {
+        let end = self.text.len();
+        if mark.is_some() && start < end {
+            run.make_pieces(1)?;
+            self.items.push(Piece { start, end, mark });
+        }
+        Ok(())
+    }
+
+    /// The written text, its marks, and what loops wrote.
+    pub(crate) fn into_parts(self) -> (String, Vec<Piece>, Vec<Piece>) {
+        (self.text, self.pieces, self.items)
     }
 }
 
@@ -261,7 +273,7 @@ impl Text {
         special: impl Fn(u8) -> bool,
         write: impl FnMut(char, &mut String),
     ) -> Outcome<Text> {
-        let mut out = Buffer { text: String::with_capacity(self.s.len()), pieces: Vec::new() };
+        let mut out = Buffer { text: String::with_capacity(self.s.len()), ..Buffer::default() };
         out.push_mapped(run, self, encoding, special, write)?;
         Ok(out.into_text(self.safe))
     }
@@ -279,7 +291,7 @@ impl Text {
             let mark = run.encoded(self.mark, encoding);
             return Ok(Text { s: written.into(), safe: self.safe, mark, pieces: None });
         }
-        let mut out = Buffer { text: written, pieces: Vec::new() };
+        let mut out = Buffer { text: written, ..Buffer::default() };
         let mut at = 0;
         for (range, mark) in self.segments() {
             let width: usize = self.s.get(range).unwrap_or("").chars().map(&mut length).sum();

@@ -19,7 +19,7 @@ pub struct Released {
 /// they are an error.
 pub fn released() -> Result<Vec<Released>, Failure> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let list = fs::read_to_string(root().join("dev/tokens/tests/tokens/released.tsv"))?;
+    let list = fs::read_to_string(root().join("tokens/tests/tokens/released.tsv"))?;
     let mut found = Vec::new();
     for line in list.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();

@@ -1,0 +1,162 @@
+//! What each token of a prompt is: whose message, which part of it, and whether the model writes it. Nothing here knows ids.
+
+use std::ops::Range;
+
+use serde_json::Value;
+use unjinja_render::{Labels, Origin};
+
+use crate::origin::root;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The message that it belongs to: its position in the list that the template got. `None` for what belongs to none: the tools,
+    /// text before the first message, and the generation prompt.
+    pub message: Option<usize>,
+    /// Which part of the message or the prompt it is.
+    pub part: Part,
+    /// Whether the model writes it: the assistant's reasoning, answer and calls with their markers, and the token that ends its turn.
+    pub by_model: bool,
+}
+
+/// A part of a message or of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// The name of a role.
+    Role,
+    /// Reasoning of the assistant.
+    Reasoning,
+    /// The text of a message.
+    Content,
+    /// A call: its name, arguments and id.
+    Call,
+    /// The result of a call, with its name and id.
+    ToolResult,
+    /// The description of a tool.
+    Tool,
+    /// Another variable of the conversation, such as a date.
+    Variable,
+    /// Text of the template.
+    Markup,
+}
+
+impl Part {
+    /// The name that files and other languages have for it: `tool_result`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Role => "role",
+            Self::Reasoning => "reasoning",
+            Self::Content => "content",
+            Self::Call => "call",
+            Self::ToolResult => "tool_result",
+            Self::Tool => "tool",
+            Self::Variable => "variable",
+            Self::Markup => "markup",
+        }
+    }
+}
+
+/// What each byte of a prompt is.
+pub(crate) struct Parts {
+    spans: Vec<(Range<usize>, Option<usize>, Part)>,
+    /// What the template wrote for each message, where loops tell.
+    messages: Vec<(Range<usize>, usize)>,
+}
+
+impl Parts {
+    /// `context` holds the messages as the template got them.
+    pub(crate) fn new(labels: &Labels, context: &Value) -> Self {
+        let mut messages: Vec<_> = labels
+            .items()
+            .iter()
+            .filter_map(|item| match step(item.path.strip_prefix("messages")?)? {
+                (message, "") => Some((item.range.clone(), message)),
+                _ => None,
+            })
+            .collect();
+        messages.sort_by_key(|(range, _)| range.start);
+        let roles = Roles(&context["messages"]);
+        let spans = labels.spans().iter().map(|span| {
+            let (message, part) = match &span.origin {
+                Origin::Template => (None, Part::Markup),
+                Origin::Field(field) => roles.part(&field.path),
+            };
+            (span.range.clone(), message, part)
+        });
+        Self { spans: spans.collect(), messages }
+    }
+
+    /// The message and the part of the byte at an offset.
+    pub(crate) fn at(&self, offset: usize) -> (Option<usize>, Part) {
+        let index = self.spans.partition_point(|(range, ..)| range.end <= offset);
+        let (message, part) = self.spans.get(index).map_or((None, Part::Markup), |(_, message, part)| (*message, *part));
+        (message.or_else(|| self.message_around(offset)), part)
+    }
+
+    /// The message for which a loop wrote the byte at an offset.
+    fn message_around(&self, offset: usize) -> Option<usize> {
+        let first = self.messages.partition_point(|(range, _)| range.start <= offset);
+        let before = self.messages.get(..first)?;
+        before.iter().rev().find(|(range, _)| range.contains(&offset)).map(|(_, message)| *message)
+    }
+
+    /// All that was written for a message: what loops wrote for it, or else from its first field to its last. In order.
+    pub(crate) fn of_message(&self, message: usize) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for (range, _) in self.messages.iter().filter(|(_, of)| *of == message) {
+            match ranges.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => ranges.push(range.clone()),
+            }
+        }
+        if ranges.is_empty() {
+            let mut fields = self.spans.iter().filter(|(_, of, _)| *of == Some(message)).map(|(range, ..)| range);
+            if let Some(first) = fields.next() {
+                ranges.push(first.start..fields.last().unwrap_or(first).end);
+            }
+        }
+        ranges
+    }
+
+    /// The parts of fields that meet a range, in order.
+    pub(crate) fn fields(&self, range: &Range<usize>) -> impl DoubleEndedIterator<Item = (&Range<usize>, Part)> {
+        let first = self.spans.partition_point(|(part, ..)| part.end <= range.start);
+        let rest = self.spans.get(first..).unwrap_or_default();
+        let count = rest.partition_point(|(part, ..)| part.start < range.end);
+        let meeting = rest.get(..count).unwrap_or_default();
+        meeting.iter().filter(|(.., part)| *part != Part::Markup).map(|(range, _, part)| (range, *part))
+    }
+}
+
+/// The messages, to look up their roles.
+struct Roles<'c>(&'c Value);
+
+impl Roles<'_> {
+    /// The message and the part that a field is.
+    fn part(&self, path: &str) -> (Option<usize>, Part) {
+        let (message, rest) = match (root(path), path.strip_prefix("messages").and_then(step)) {
+            ("messages", Some(step)) => step,
+            ("tools" | "functions" | "documents" | "builtin_tools", _) => return (None, Part::Tool),
+            (name, _) if name.ends_with("_token") => return (None, Part::Markup),
+            _ => return (None, Part::Variable),
+        };
+        let field = rest.trim_start_matches('.');
+        let role = self.0[message]["role"].as_str().unwrap_or_default();
+        let part = match root(field) {
+            "role" => Part::Role,
+            _ if matches!(role, "tool" | "function" | "ipython" | "observation") => Part::ToolResult,
+            "tool_calls" | "function_call" => Part::Call,
+            "content" | "name" | "" => Part::Content,
+            _ if role == "assistant" => Part::Reasoning,
+            _ => Part::Content,
+        };
+        (Some(message), part)
+    }
+}
+
+/// The number of a path's first step, `[3].content`, and what follows.
+fn step(path: &str) -> Option<(usize, &str)> {
+    let (number, rest) = path.strip_prefix('[')?.split_once(']')?;
+    Some((number.parse().ok()?, rest))
+}

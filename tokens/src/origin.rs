@@ -1,0 +1,116 @@
+//! Who wrote which byte of a prompt: the template or the conversation. Nothing here knows ids.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use unjinja_render::{Encoding, Field, FieldPart, Labels, Origin};
+
+/// A control token that a text of the conversation spells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spelled {
+    /// The text of the token.
+    pub token: String,
+    /// The field of the conversation in which it begins, as a path: `messages[1].content`.
+    pub path: Arc<str>,
+    /// Its bytes in the prompt.
+    pub range: Range<usize>,
+}
+
+impl fmt::Display for Spelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` in {}", self.token, self.path)
+    }
+}
+
+/// Who wrote a part of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    /// The template, and the special tokens that the tokenizer gives it.
+    Template,
+    /// A field that names the role of a message, whole and unchanged. The template may make a special token of it: `'<|' + role + '|>'`.
+    Role,
+    /// Any other field.
+    Conversation,
+    /// A field, changed in a way that labels do not follow.
+    Unknown,
+}
+
+/// Whether a text may be a control token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Control,
+    Text,
+    Undecided,
+}
+
+/// Who wrote which byte of a prompt.
+pub(crate) struct Writers<'l> {
+    parts: Vec<(Range<usize>, Writer)>,
+    labels: &'l Labels,
+}
+
+impl<'l> Writers<'l> {
+    /// `is_given` says which variables the conversation gives: their texts are not the template's.
+    pub(crate) fn new(text: &str, labels: &'l Labels, is_given: &dyn Fn(&str) -> bool) -> Self {
+        let parts = labels.spans().iter().map(|span| {
+            let writer = match &span.origin {
+                Origin::Template => Writer::Template,
+                Origin::Field(field) if !is_given(root(&field.path)) => Writer::Template,
+                Origin::Field(field) if field.encodings.contains(&Encoding::Other) => Writer::Unknown,
+                Origin::Field(field) if is_role(field, text.get(span.range.clone())) => Writer::Role,
+                Origin::Field(_) => Writer::Conversation,
+            };
+            (span.range.clone(), writer)
+        });
+        Self { parts: parts.collect(), labels }
+    }
+
+    /// The parts that meet a range.
+    fn meeting(&self, range: &Range<usize>) -> &[(Range<usize>, Writer)] {
+        let first = self.parts.partition_point(|(part, _)| part.end <= range.start);
+        let rest = self.parts.get(first..).unwrap_or_default();
+        let count = rest.partition_point(|(part, _)| part.start < range.end);
+        rest.get(..count).unwrap_or_default()
+    }
+
+    /// Whether the text of this range may be a control token.
+    pub(crate) fn verdict(&self, range: &Range<usize>) -> Verdict {
+        let parts = self.meeting(range);
+        if parts.iter().any(|(_, writer)| *writer == Writer::Unknown) {
+            return Verdict::Undecided;
+        }
+        let ends = [parts.first(), parts.last()];
+        let framed = ends.iter().flatten().all(|(_, writer)| *writer == Writer::Template);
+        let whole = |(part, writer): &(Range<usize>, Writer)| match writer {
+            Writer::Template => true,
+            Writer::Role => range.start <= part.start && part.end <= range.end,
+            Writer::Conversation | Writer::Unknown => false,
+        };
+        if framed && parts.iter().all(whole) { Verdict::Control } else { Verdict::Text }
+    }
+
+    /// A control token that the conversation spells in this range.
+    pub(crate) fn spelled(&self, token: &str, range: &Range<usize>) -> Spelled {
+        let spans = self.labels.spans();
+        let first = spans.partition_point(|span| span.range.end <= range.start);
+        let field = spans.get(first..).unwrap_or_default().iter().find_map(|span| match &span.origin {
+            Origin::Field(field) => Some(field.path.clone()),
+            Origin::Template => None,
+        });
+        Spelled { token: token.to_owned(), path: field.unwrap_or_default(), range: range.clone() }
+    }
+}
+
+/// The variable of a path.
+pub(crate) fn root(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or(path)
+}
+
+/// Whether a span is the role of a message, which is a word.
+fn is_role(field: &Field, text: Option<&str>) -> bool {
+    let is_word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    let number = field.path.strip_prefix("messages[").and_then(|path| path.strip_suffix("].role"));
+    let of_message = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    of_message && field.part == FieldPart::Value && text.is_some_and(is_word)
+}

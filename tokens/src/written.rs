@@ -1,0 +1,90 @@
+//! Which bytes of a prompt the model writes: for each message of the assistant all after what the prompt has of it, up to the token that
+//! ends the turn. Nothing here knows ids.
+
+use std::ops::Range;
+
+use serde_json::Value;
+use unjinja_spec::FormatSpec;
+
+use crate::label::{Part, Parts};
+use crate::origin::{Verdict, Writers};
+
+/// A prompt, and what is known of it.
+pub(crate) struct Rendered<'p> {
+    pub(crate) text: &'p str,
+    pub(crate) parts: &'p Parts,
+    pub(crate) writers: &'p Writers<'p>,
+    pub(crate) spec: &'p FormatSpec,
+    /// What the prompt writes of a turn of the assistant.
+    pub(crate) generation_prompt: &'p str,
+    /// The control tokens of the vocabulary in the text that the template wrote, in order.
+    pub(crate) tokens: &'p [Range<usize>],
+}
+
+impl Rendered<'_> {
+    /// The ranges that the model writes, in order.
+    pub(crate) fn by_model(&self, context: &Value) -> Vec<Range<usize>> {
+        let messages = context["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for (index, _) in messages.iter().enumerate().filter(|(_, message)| message["role"] == "assistant") {
+            let parts = self.parts.of_message(index);
+            let last = parts.len().saturating_sub(1);
+            for (at, range) in parts.into_iter().enumerate() {
+                let start = if at == 0 { self.begin(&range) } else { range.start };
+                let end = if at == last { self.end(start..range.end) } else { range.end };
+                if start < end {
+                    ranges.push(start..end);
+                }
+            }
+        }
+        ranges.sort_by_key(|range| range.start);
+        ranges
+    }
+
+    /// Where the model begins in what was written for a message.
+    fn begin(&self, range: &Range<usize>) -> usize {
+        let body = self.parts.fields(range).find(|(_, part)| *part != Part::Role).map_or(range.end, |(field, _)| field.start);
+        let prompt = self.generation_prompt;
+        if let Some(end) = self.prefix(prompt, range, range.end.min(body + prompt.len())) {
+            return end;
+        }
+        // A past turn may be shorter than what a prompt has of a new one: its reasoning was taken out.
+        self.prefix(&self.spec.turn.assistant_start, range, body).unwrap_or(range.start)
+    }
+
+    /// Where a text ends that the template wrote at the beginning of a message. Its own beginning may have been written before the
+    /// message, with what closes the message before.
+    fn prefix(&self, text: &str, range: &Range<usize>, limit: usize) -> Option<usize> {
+        if text.trim().is_empty() {
+            return None;
+        }
+        let from = range.start.saturating_sub(text.len());
+        let from = (from..=range.start).find(|at| self.text.is_char_boundary(*at))?;
+        let found = self.text.get(from..limit)?.match_indices(text).map(|(at, _)| from + at);
+        let mut found = found.filter(|at| at + text.len() > range.start && self.is_header(*at..at + text.len(), range));
+        found.next().map(|at| at + text.len())
+    }
+
+    /// Whether the template wrote this text, and no field but the role comes before it in the message.
+    fn is_header(&self, header: Range<usize>, message: &Range<usize>) -> bool {
+        self.parts.fields(&(message.start.min(header.start)..header.end)).all(|(_, part)| part == Part::Role)
+            && self.writers.verdict(&header) == Verdict::Control
+    }
+
+    /// Where the model ends: after the last control token that the template wrote in the rest of the message, else after the text that
+    /// ends a turn, else after the last field.
+    fn end(&self, rest: Range<usize>) -> usize {
+        let fields = self.parts.fields(&rest).next_back().map_or(rest.start, |(field, _)| field.end);
+        let last = self.tokens.partition_point(|token| token.end <= rest.end);
+        let token = self.tokens.get(..last).and_then(<[_]>::last).filter(|token| token.start >= rest.start);
+        if let Some(token) = token.filter(|token| token.end >= fields) {
+            return token.end;
+        }
+        let closer = self.spec.turn.end.trim();
+        let tail = self.text.get(fields..rest.end).unwrap_or_default();
+        match tail.find(closer).filter(|_| !closer.is_empty()) {
+            Some(at) => fields + at + closer.len(),
+            None => fields + tail.trim_end().len(),
+        }
+    }
+}
