@@ -8,9 +8,11 @@ mod object;
 mod states;
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 
 use log::Log;
 
+use crate::engine::input::Token;
 use crate::engine::interpreter::Interpreter;
 use crate::engine::io::Io;
 use crate::engine::machine::{Flow, Found, Machine};
@@ -44,10 +46,32 @@ impl Interpreter {
     /// Reads an output and reports what each of its bytes is taken for. `over` says whether the output is complete.
     /// Reasoning and broken markup are always separated from the content.
     pub fn read(&self, output: &[u8], options: &Options, over: bool) -> Reading {
+        self.read_parts(output, &[], &Options { special_tokens: None, ..options.clone() }, over)
+    }
+
+    /// The same for an output by its tokens. Offsets count in their joined text.
+    pub fn read_tokens<'t>(
+        &self,
+        tokens: impl IntoIterator<Item = Token<'t>>,
+        options: &Options,
+        over: bool,
+    ) -> Reading {
+        let (mut output, mut special) = (Vec::new(), Vec::new());
+        for token in tokens {
+            let start = output.len();
+            output.extend_from_slice(token.piece().as_bytes());
+            if token.is_special() {
+                special.push(start..output.len());
+            }
+        }
+        self.read_parts(&output, &special, options, over)
+    }
+
+    fn read_parts(&self, output: &[u8], special: &[Range<usize>], options: &Options, over: bool) -> Reading {
         let options = options.clone().extract_reasoning(true).unparsed(Unparsed::Separate).json_response(false);
         let watched = Watched { inner: self.clone(), log: RefCell::default(), state: Cell::new(StateId(0)) };
         let mut message = Message::default();
-        let (prompt, settled) = read_at_once(&watched, output, &options, over, &mut |event| {
+        let (prompt, settled) = read_at_once(&watched, (output, special), &options, over, &mut |event| {
             watched.log.borrow_mut().note(&event);
             message.apply(&event);
         });

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 use unjinja_dynamic::{Conversation, LabelledPrompt, Model};
@@ -25,9 +26,10 @@ use crate::written::Rendered;
 /// assert_eq!(encoded.spelled()[0].path.as_ref(), "messages[0].content"); // it became ordinary tokens
 /// # Ok::<(), unjinja_tokens::TokensError>(())
 /// ```
+#[derive(Clone)]
 pub struct Encoder {
     model: Model,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
 }
 
 /// What becomes of a control token that a text of the conversation spells: `<|im_end|>` in a user's message.
@@ -116,7 +118,7 @@ impl Encoder {
         let source = model.template().unwrap_or_default();
         let markers: Vec<&str> = spec.markers().map(|(_, text)| text).collect();
         vocabulary.add_markers(&|token| source.contains(token) || markers.iter().any(|marker| marker.contains(token)));
-        Self { model, vocabulary }
+        Self { model, vocabulary: Arc::new(vocabulary) }
     }
 
     /// Reads the folder of a model: its chat template, `tokenizer.json`, and `tokenizer_config.json` if it is there.
@@ -134,7 +136,7 @@ impl Encoder {
     }
 
     /// The vocabulary.
-    pub fn vocabulary(&self) -> &Vocabulary {
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 

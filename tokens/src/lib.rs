@@ -1,12 +1,13 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `encoder` is what an application uses. `vocabulary` is a tokenizer, `added` finds its added tokens in a text, and `bytes` says how its
+//! `encoder` and `decoder` are what an application uses. `vocabulary` is a tokenizer, `added` finds its added tokens in a text, and `bytes` says how its
 //! tokens write bytes. `origin` tells who wrote which byte of a prompt, `label` what it is, and `written` which bytes the model writes.
 //! `error` says what went wrong. Nothing here knows a format.
 
 mod added;
 mod bytes;
+mod decoder;
 mod encoder;
 mod error;
 mod label;
@@ -14,6 +15,7 @@ mod origin;
 mod vocabulary;
 mod written;
 
+pub use decoder::{Decoded, TokenStream};
 pub use encoder::{EncodeOptions, Encoded, Encoder, SpelledTokens};
 pub use error::TokensError;
 pub use label::{Label, Part};

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tokenizers::normalizer::Range as TextRange;
@@ -42,6 +43,8 @@ pub struct Vocabulary {
     /// The control tokens, by id.
     control: HashMap<u32, String>,
     form: ByteForm,
+    /// The bytes of each token.
+    texts: OnceLock<HashMap<u32, Box<[u8]>>>,
 }
 
 /// A token of a text.
@@ -114,6 +117,7 @@ impl Vocabulary {
             normalized: AddedTokens::new(normalized)?,
             control,
             form,
+            texts: OnceLock::new(),
             tokenizer,
         })
     }
@@ -144,10 +148,18 @@ impl Vocabulary {
     }
 
     /// What a token stands for in a text. It may begin or end inside a character. `None` if there is no such id.
-    pub fn bytes(&self, id: u32) -> Option<Vec<u8>> {
-        let text = self.tokenizer.id_to_token(id)?;
-        let is_added = self.tokenizer.get_added_vocabulary().simple_id_to_token(id).is_some();
-        Some(if is_added { text.into_bytes() } else { self.form.bytes_of(&text) })
+    pub fn bytes(&self, id: u32) -> Option<&[u8]> {
+        self.texts.get_or_init(|| self.texts()).get(&id).map(|bytes| &**bytes)
+    }
+
+    /// The bytes of all tokens. A stream asks for them token by token, so they are made once, when they are first asked for.
+    fn texts(&self) -> HashMap<u32, Box<[u8]>> {
+        let added = self.tokenizer.get_added_vocabulary();
+        let bytes = |(text, id): (String, u32)| {
+            let is_added = added.simple_id_to_token(id).is_some();
+            (id, if is_added { text.into_bytes() } else { self.form.bytes_of(&text) }.into())
+        };
+        self.tokenizer.get_vocab(true).into_iter().map(bytes).collect()
     }
 
     /// The tokens of a text. `is_control` says for a range whether its text may be a control token; text that only looks like one

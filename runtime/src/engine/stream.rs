@@ -4,6 +4,8 @@
 //! It must not look at the text. Where the prompt already wrote a part of the turn, that part is read first.
 
 use std::fmt;
+#[cfg(feature = "trace")]
+use std::ops::Range;
 
 use super::fast_path::Target;
 use super::input::{Chunk, Token};
@@ -362,12 +364,12 @@ pub(super) fn borrow<'t>(machine: &dyn Machine, output: Chunk<'t>, options: &Opt
 }
 
 /// Reads what the prompt wrote of the turn and the output after it as one text, so that all offsets count from the same
-/// place. `over` says whether the output is complete. Returns how many bytes the prompt wrote, and how many of all bytes are
-/// settled.
+/// place. `special` are the parts of the output that arrive as special tokens. `over` says whether the output is complete. Returns
+/// how many bytes the prompt wrote, and how many of all bytes are settled.
 #[cfg(feature = "trace")]
 pub fn read_at_once<M: Machine>(
     machine: &M,
-    output: &[u8],
+    (output, special): (&[u8], &[Range<usize>]),
     options: &Options,
     over: bool,
     sink: &mut dyn FnMut(Event<'_>),
@@ -376,6 +378,9 @@ pub fn read_at_once<M: Machine>(
     let mut run = Run::begin(machine, options, &mut text);
     let before = text.len();
     text.extend_from_slice(output);
+    if let Some(tokens) = &mut run.memory.cursor.search.context.tokens {
+        special.iter().for_each(|part| tokens.add(before + part.start, before + part.end));
+    }
     let settled = run.go(machine, options, Chunk::Bytes(&text), over, sink);
     (before, settled)
 }

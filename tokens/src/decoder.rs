@@ -1,0 +1,128 @@
+//! The decoder: ids that a model wrote become a message, or events while they arrive. A control token is a marker by its id; text that
+//! spells one is text.
+
+use std::sync::Arc;
+
+use unjinja_dynamic::ModelStream;
+use unjinja_runtime::trace::Taken;
+use unjinja_runtime::{Event, Message, Options, Token, TokenCounts};
+
+use crate::encoder::Encoder;
+use crate::label::{Label, Part};
+use crate::vocabulary::Vocabulary;
+
+/// What a model wrote, by its ids.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Decoded {
+    /// The message.
+    pub message: Message,
+    /// What each token is.
+    pub labels: Vec<Label>,
+}
+
+/// A parser that is fed with ids. [`Encoder::stream`] makes it.
+pub struct TokenStream {
+    stream: ModelStream,
+    vocabulary: Arc<Vocabulary>,
+}
+
+impl Encoder {
+    /// Reads the ids of a turn that the model wrote. `options` are those of the text parser;
+    /// [`special_tokens`](Options::special_tokens) is set here.
+    ///
+    /// An id that the vocabulary does not have is read as the character U+FFFD.
+    ///
+    /// ```no_run
+    /// use unjinja_dynamic::Options;
+    /// use unjinja_tokens::{Encoder, Part};
+    ///
+    /// let encoder = Encoder::from_folder("models/qwen3")?;
+    /// let decoded = encoder.decode(&[9707, 0, 151645], &Options::new());
+    /// assert_eq!(decoded.message.content, "Hello!");
+    /// assert_eq!(decoded.labels[2].part, Part::Markup); // <|im_end|>
+    /// # Ok::<(), unjinja_tokens::TokensError>(())
+    /// ```
+    pub fn decode(&self, ids: &[u32], options: &Options) -> Decoded {
+        let mut stream = self.stream(options);
+        let mut message = Message::default();
+        for &id in ids {
+            stream.push(id, |event| message.apply(&event));
+        }
+        stream.finish(|event| message.apply(&event));
+        Decoded { message, labels: self.labels_of_turn(ids, options) }
+    }
+
+    /// A parser for the ids of one turn as they arrive.
+    pub fn stream(&self, options: &Options) -> TokenStream {
+        let options = with_control_tokens(options, self.vocabulary());
+        TokenStream { stream: self.model().stream(&options), vocabulary: self.vocabulary().clone() }
+    }
+
+    /// What each token of a turn is.
+    fn labels_of_turn(&self, ids: &[u32], options: &Options) -> Vec<Label> {
+        let vocabulary = self.vocabulary();
+        let tokens = || ids.iter().map(|&id| token(vocabulary, id));
+        let options = with_control_tokens(options, vocabulary);
+        let spans = self.model().parser().read_tokens(tokens(), &options, true).spans;
+        let (mut from, mut at) = (0, 0);
+        let label = |token: Token<'_>| {
+            let end = from + token.piece().as_bytes().len();
+            while spans.get(at).is_some_and(|span| span.end <= from) {
+                at += 1;
+            }
+            // A token is what it says first. White space before a text belongs to markup.
+            let meeting = spans.iter().skip(at).take_while(|span| span.start < end);
+            let parts = meeting.map(|span| part(span.taken));
+            let part = parts.reduce(|first, next| if first == Part::Markup { next } else { first });
+            from = end;
+            Label { message: None, part: part.unwrap_or(Part::Markup), by_model: true }
+        };
+        tokens().map(label).collect()
+    }
+}
+
+impl TokenStream {
+    /// The model's next token.
+    pub fn push(&mut self, id: u32, sink: impl FnMut(Event<'_>)) {
+        self.stream.push_token(token(&self.vocabulary, id), sink);
+    }
+
+    /// The output is over: text that was held back is settled, and everything that is open ends.
+    pub fn finish(&mut self, sink: impl FnMut(Event<'_>)) {
+        self.stream.finish(sink);
+    }
+
+    /// How many tokens became text of the answer, and of reasoning.
+    pub fn token_counts(&self) -> TokenCounts {
+        self.stream.token_counts()
+    }
+
+    /// The parser itself.
+    pub fn inner(&self) -> &ModelStream {
+        &self.stream
+    }
+}
+
+
+fn with_control_tokens(options: &Options, vocabulary: &Vocabulary) -> Options {
+    options.clone().special_tokens(vocabulary.control_tokens().map(|(_, text)| text))
+}
+
+/// The token of an id.
+fn token(vocabulary: &Vocabulary, id: u32) -> Token<'_> {
+    match (vocabulary.control_token(id), vocabulary.bytes(id)) {
+        (Some(text), _) => Token::special(text),
+        (None, Some(bytes)) => Token::text(bytes),
+        (None, None) => Token::text("\u{FFFD}"),
+    }
+}
+
+fn part(taken: Taken) -> Part {
+    match taken {
+        Taken::Content | Taken::Unparsed | Taken::Held => Part::Content,
+        Taken::Reasoning => Part::Reasoning,
+        Taken::FunctionName | Taken::CallId | Taken::ArgumentName | Taken::Arguments => Part::Call,
+        Taken::Syntax(_) => Part::Markup,
+    }
+}
