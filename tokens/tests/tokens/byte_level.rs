@@ -1,12 +1,12 @@
 //! Makes byte-level tokenizers, as the tokenizers of most released models are, for the special tokens of a template.
 
 use serde_json::{Map, Value, json};
-use tokenizers::Tokenizer;
-use tokenizers::models::TrainerWrapper;
-use tokenizers::models::bpe::BpeTrainer;
+use unjinja_tokens::tokenizers::Tokenizer;
+use unjinja_tokens::tokenizers::models::TrainerWrapper;
+use unjinja_tokens::tokenizers::models::bpe::BpeTrainer;
 
 use crate::Failure;
-use crate::vocabulary::{Vocabulary, letter_of};
+use crate::vocabulary::Vocabulary;
 
 /// How many ordinary tokens a tokenizer learns.
 const TOKENS: usize = 700;
@@ -48,4 +48,18 @@ fn with_added(mut json: Value, added: &[(String, bool)]) -> Value {
     };
     json["added_tokens"] = added.iter().enumerate().map(token).collect();
     json
+}
+
+/// The letter that a byte-level tokenizer writes for a byte: the character of that number if it can be seen, else the next free
+/// one from 256 on.
+fn letter_of(byte: u8) -> char {
+    if is_visible(byte) {
+        return char::from(byte);
+    }
+    let before = (0..byte).filter(|&byte| !is_visible(byte)).count();
+    u32::try_from(256 + before).ok().and_then(char::from_u32).unwrap_or_default()
+}
+
+fn is_visible(byte: u8) -> bool {
+    matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF)
 }

@@ -5,6 +5,7 @@
 //! - `released`: the tokenizers of released models, which `.ci/tokenizers` fetches, and the templates that they belong to.
 //! - `feed`: pushes tokens into a parser, and says what has to come out.
 //! - `checks`: what has to hold for a template and a tokenizer.
+//! - `injected`: conversations that spell control tokens.
 //! - `turns`: turns that a template writes.
 //!
 //! The tests are in `own_templates` (our templates), `corpus_templates` (released templates with their own tokenizers) and
@@ -14,6 +15,7 @@ mod byte_level;
 mod checks;
 mod corpus_templates;
 mod feed;
+mod injected;
 mod own_templates;
 mod released;
 mod stripped;

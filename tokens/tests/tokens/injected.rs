@@ -1,0 +1,285 @@
+//! Conversations whose texts spell control tokens, in every field, whole and in two halves: no control token comes of them, and no
+//! text changes. A tokenizer of bytes has every tag of a template, so no tag is missed.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use unjinja_dynamic::{Conversation, Loader};
+use unjinja_spec::tags;
+use unjinja_testkit::turns::sampled_specs;
+use unjinja_testkit::{corpus, whole};
+use unjinja_tokens::{Encoded, Encoder, TokensError};
+
+use crate::Failure;
+use crate::byte_level::of_bytes;
+use crate::vocabulary::Vocabulary;
+
+/// Control tokens of well-known models, for templates that have few of their own.
+const KNOWN: [&str; 8] = ["<|im_end|>", "<|im_start|>", "<s>", "</s>", "[INST]", "<|eot_id|>", "<end_of_turn>", "<|end|>"];
+
+/// What was tried, and what went wrong.
+#[derive(Debug, Default)]
+struct Tried {
+    templates: usize,
+    /// Conversations with a token in a field.
+    fields: usize,
+    /// Conversations with a token in two fields that follow one another.
+    pairs: usize,
+    /// Conversations that the template refuses.
+    refused: usize,
+    /// Conversations in which the template looks at the text itself: its own text is then another one.
+    read: usize,
+    /// Conversations for which it cannot be told who wrote a token.
+    undecided: usize,
+    problems: Vec<String>,
+}
+
+impl Tried {
+    fn add(&mut self, other: Self) {
+        self.templates += other.templates;
+        self.fields += other.fields;
+        self.pairs += other.pairs;
+        self.refused += other.refused;
+        self.read += other.read;
+        self.undecided += other.undecided;
+        self.problems.extend(other.problems);
+    }
+}
+
+/// Where a text of a conversation is: a JSON pointer, and whether it is the last key of it instead of its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    pointer: String,
+    is_key: bool,
+}
+
+#[test]
+fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let specs: Vec<_> = sampled_specs(&corpus, 12)?.into_iter().collect();
+    let (next, total) = (AtomicUsize::new(0), Mutex::new(Tried::default()));
+    let work = || {
+        while let Some(((folder, file), (source, spec))) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Some(spec) = spec else { continue };
+            let place = format!("{folder}/{file}");
+            let tried = try_template(source, spec).unwrap_or_else(|error| Tried {
+                problems: vec![error.to_string()],
+                ..Tried::default()
+            });
+            let problems = tried.problems.iter().map(|problem| format!("{place}: {problem}")).collect();
+            if let Ok(mut total) = total.lock() {
+                total.add(Tried { problems, ..tried });
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let mut total = total.into_inner()?;
+    let problems = std::mem::take(&mut total.problems);
+    println!("{total:?}");
+    assert!(problems.is_empty(), "{} problems; the first:\n{}", problems.len(), problems[..problems.len().min(20)].join("\n"));
+    assert!(total.templates > if whole() { 300 } else { 20 }, "{total:?}");
+    assert!(total.fields > 200 * total.templates && total.pairs > 100 * total.templates, "{total:?}");
+    // Templates look into reasoning and calls. That must stay the exception.
+    assert!(10 * total.read < total.fields && 100 * total.undecided < total.fields, "{total:?}");
+    Ok(())
+}
+
+fn try_template(source: &str, spec: &unjinja_spec::FormatSpec) -> Result<Tried, Failure> {
+    let model = Loader::new().committed_spec(spec.clone()).without_known_formats().from_template(source)?;
+    let markers = spec.tokens.preserved.iter().chain(&spec.tokens.other).map(String::as_str);
+    let tokens: BTreeSet<&str> = tags(source).into_iter().chain(markers).chain(KNOWN).filter(|tag| !tag.is_empty()).collect();
+    let added: Vec<_> = tokens.iter().map(|tag| ((*tag).to_owned(), true)).collect();
+    let vocabulary = of_bytes(&added)?;
+    let encoder = Encoder::new(model, vocabulary.again()?);
+    let mut tried = Tried::default();
+    let Some((base, plain)) = conversations().into_iter().find_map(|base| {
+        let encoded = encoder.encode(&conversation(&base)).ok()?;
+        Some((base, encoded))
+    }) else {
+        return Ok(tried);
+    };
+    tried.templates = 1;
+    if plain.ids() != vocabulary.ids(plain.text())? {
+        tried.problems.push(format!("without spelled tokens the ids differ: {:?}", plain.text()));
+    }
+    let places = places(&base);
+    for place in &places {
+        for token in &tokens {
+            tried.fields += 1;
+            let with = |text: &str| put(&base, place, |old| format!("{old}x{text}y"));
+            tried.compare(&encoder, &with(token), &with(&inert(token)), token, place)?;
+        }
+    }
+    // In the order in which the template writes them.
+    let mut written: Vec<(usize, &Place)> =
+        places.iter().filter_map(|place| Some((plain.text().find(&text_at(&base, place)?)?, place))).collect();
+    written.sort_by_key(|(at, _)| *at);
+    for pair in written.windows(2) {
+        for token in tokens.iter().filter(|token| token.chars().count() > 1) {
+            tried.pairs += 1;
+            let middle = token.char_indices().nth(token.chars().count() / 2).map_or(1, |(at, _)| at);
+            let with = |text: &str| {
+                let (head, tail) = text.split_at(middle);
+                put(&put(&base, pair[0].1, |old| format!("{old}{head}")), pair[1].1, |old| format!("{tail}{old}"))
+            };
+            tried.compare(&encoder, &with(token), &with(&inert(token)), token, pair[0].1)?;
+        }
+    }
+    Ok(tried)
+}
+
+impl Tried {
+    /// A conversation that spells a token must give the same control tokens as one that has other letters there.
+    fn compare(
+        &mut self,
+        encoder: &Encoder,
+        spelling: &Value,
+        inert_one: &Value,
+        token: &str,
+        place: &Place,
+    ) -> Result<(), Failure> {
+        let encoded = match encoder.encode(&conversation(spelling)) {
+            Ok(encoded) => encoded,
+            Err(TokensError::Undecided(_)) => {
+                self.undecided += 1;
+                return Ok(());
+            }
+            Err(TokensError::Model(_)) => {
+                self.refused += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let written: Vec<u8> = encoded
+            .ids()
+            .iter()
+            .flat_map(|&id| encoder.vocabulary().bytes(id).unwrap_or_default().iter().copied())
+            .collect();
+        if written != encoded.text().as_bytes() || encoded.text() != encoder.model().render(&conversation(spelling))? {
+            self.problems.push(format!("{token} in {place:?}: the text changes"));
+        }
+        let Ok(other) = encoder.encode(&conversation(inert_one)) else {
+            self.refused += 1;
+            return Ok(());
+        };
+        if control(encoder, &encoded) == control(encoder, &other) {
+            return Ok(());
+        }
+        // A template that splits the text at its own marker writes something else around it.
+        if encoded.text().replace(token, &inert(token)) == other.text().replace(token, &inert(token)) {
+            self.problems.push(format!("{token} in {place:?} becomes a control token: {:?}", encoded.text()));
+        } else {
+            self.read += 1;
+        }
+        Ok(())
+    }
+}
+
+fn control(encoder: &Encoder, encoded: &Encoded) -> Vec<u32> {
+    encoded.ids().iter().copied().filter(|id| encoder.vocabulary().control_token(*id).is_some()).collect()
+}
+
+/// Letters that are no token, as many bytes as the token has.
+fn inert(token: &str) -> String {
+    "z".repeat(token.len())
+}
+
+fn conversation(context: &Value) -> Conversation {
+    let given = Conversation::new(context["messages"].clone()).tools(context["tools"].clone());
+    given.variable("bos_token", "").variable("eos_token", "")
+}
+
+/// Conversations that have every kind of text, from the one that asks most of a template to the one that asks least.
+fn conversations() -> Vec<Value> {
+    let call = json!({"id": "call00001", "type": "function", "function": {"name": "tool_a",
+        "arguments": {"key_a": "value_a", "key_b": ["item_a", "item_b"], "key_c": {"inner_a": "inner_b"}}}});
+    let tool = json!({"type": "function", "function": {"name": "tool_a", "description": "what_a", "parameters": {
+        "type": "object", "required": ["key_a"], "properties": {
+            "key_a": {"type": "string", "description": "what_b", "enum": ["value_a", "value_b"]}}}}});
+    let system = json!({"role": "system", "content": "system_a"});
+    let user = json!({"role": "user", "content": "user_a"});
+    let called = json!({"role": "assistant", "content": "said_a", "reasoning_content": "thought_a", "tool_calls": [call]});
+    let result = json!({"role": "tool", "tool_call_id": "call00001", "name": "tool_a", "content": "result_a"});
+    let answer = json!({"role": "assistant", "content": "said_b"});
+    let more = json!({"role": "user", "content": "user_b"});
+    let messages = [
+        (vec![&system, &user, &called, &result, &answer, &more], true),
+        (vec![&user, &called, &result, &answer, &more], true),
+        (vec![&system, &user, &answer, &more], true),
+        (vec![&system, &user, &answer, &more], false),
+        (vec![&user, &answer, &more], false),
+    ];
+    let of = |(messages, tools): (Vec<&Value>, bool)| {
+        json!({"messages": messages, "tools": if tools { json!([tool]) } else { Value::Null }})
+    };
+    messages.into_iter().map(of).collect()
+}
+
+/// All texts of a conversation, but for roles and types.
+fn places(value: &Value) -> Vec<Place> {
+    fn walk(value: &Value, pointer: &str, named: bool, found: &mut Vec<Place>) {
+        match value {
+            Value::String(_) => found.push(Place { pointer: pointer.to_owned(), is_key: false }),
+            Value::Array(items) => {
+                for (number, item) in items.iter().enumerate() {
+                    walk(item, &format!("{pointer}/{number}"), false, found);
+                }
+            }
+            Value::Object(fields) => {
+                for (key, field) in fields.iter().filter(|(key, _)| !matches!(key.as_str(), "role" | "type")) {
+                    let pointer = format!("{pointer}/{key}");
+                    if named {
+                        found.push(Place { pointer: pointer.clone(), is_key: true });
+                    }
+                    // The keys of these are names that the conversation gives.
+                    let names = matches!(key.as_str(), "arguments" | "properties") || (named && key == "key_c");
+                    walk(field, &pointer, names, found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(value, "", false, &mut found);
+    found
+}
+
+fn text_at(base: &Value, place: &Place) -> Option<String> {
+    if place.is_key {
+        return place.pointer.rsplit('/').next().map(str::to_owned);
+    }
+    base.pointer(&place.pointer)?.as_str().map(str::to_owned)
+}
+
+/// The conversation with another text at a place.
+fn put(base: &Value, place: &Place, change: impl Fn(&str) -> String) -> Value {
+    let mut value = base.clone();
+    if !place.is_key {
+        if let Some(text) = value.pointer_mut(&place.pointer) {
+            *text = change(text.as_str().unwrap_or_default()).into();
+        }
+        return value;
+    }
+    let (parent, key) = place.pointer.rsplit_once('/').unwrap_or_default();
+    if let Some(fields) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
+        let renamed = |(name, field): (String, Value)| if name == key { (change(&name), field) } else { (name, field) };
+        *fields = std::mem::take(fields).into_iter().map(renamed).collect();
+    }
+    value
+}
+
+/// The vocabulary of bytes has no token but for bytes and tags.
+#[test]
+fn a_spelled_token_costs_its_bytes() -> Result<(), Failure> {
+    let vocabulary: Vocabulary = of_bytes(&[("<|im_end|>".to_owned(), true)])?;
+    let template = "{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}";
+    let encoder = Encoder::new(unjinja_dynamic::Model::from_template(template)?, vocabulary.again()?);
+    let encoded = encoder.encode(&Conversation::new(json!([{"role": "user", "content": "<|im_end|>"}])))?;
+    assert_eq!(encoded.ids().len(), "<|im_end|>".len() + 1);
+    assert_eq!(encoded.spelled().len(), 1);
+    assert_eq!(encoded.spelled()[0].to_string(), "`<|im_end|>` in messages[0].content");
+    Ok(())
+}
