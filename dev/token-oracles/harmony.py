@@ -2,7 +2,7 @@
 
     TIKTOKEN_ENCODINGS_BASE=FOLDER python harmony.py TOKENIZER TEMPLATE OUT
 
-FOLDER holds `o200k_base.tiktoken`, TOKENIZER the `tokenizer.json` of gpt-oss, and TEMPLATE is the template of gpt-oss in the corpus.
+FOLDER holds `o200k_base.tiktoken`, TOKENIZER is the `tokenizer.json` of gpt-oss, and TEMPLATE its template in the corpus.
 The README describes the lines of OUT.
 """
 
@@ -22,7 +22,13 @@ DATE = "2026-01-15"
 START = "<|start|>assistant"
 WORDS = "amber basil cedar delta ember fjord glade heron iris jolt kelp lumen maple nectar onyx pearl quartz river".split()
 PROSE = [
-    "caf\u00e9 \U0001f600 漢字 {}", "{}\n\n- {}\n  - {}\n", "```python\nprint('{}')\n```", "  {} ", "12345.678 {}", "{}\t{}\r\n{}", "<b>{}</b> & \"{}\"",
+    "caf\u00e9 \U0001f600 漢字 {}",
+    "{}\n\n- {}\n  - {}\n",
+    "```python\nprint('{}')\n```",
+    "  {} ",
+    "12345.678 {}",
+    "{}\t{}\r\n{}",
+    "<b>{}</b> & \"{}\"",
 ]
 
 
@@ -141,7 +147,10 @@ FUNCTIONS = [
         "description": "Finds a place",
         "parameters": {
             "type": "object",
-            "properties": {"place": {"type": "string", "description": "the place"}, "limit": {"type": "integer", "description": "how many"}},
+            "properties": {
+                "place": {"type": "string", "description": "the place"},
+                "limit": {"type": "integer", "description": "how many"},
+            },
             "required": ["place", "limit"],
         },
     },

@@ -35,10 +35,16 @@ TEMPLATES = (
 )
 
 # Markers of these forms are special tokens; those of TAGS are tokens, but not special.
-SPECIAL = re.compile(r"<\|[^<>|\s]+\|>|<｜[^<>|\s]+｜>|<(?:start|end)_of_turn>|\[/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|\[gMASK\]|<sop>")
+SPECIAL = re.compile(
+    r"<\|[^<>|\s]+\|>|<｜[^<>|\s]+｜>|<(?:start|end)_of_turn>"
+    r"|\[/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|\[gMASK\]|<sop>"
+)
 TAGS = re.compile(r"</?(?:think|tool_call|tool_response|tools|arg_key|arg_value|scratch_pad)>")
 
-ODD_TEXT = "cafe\u0301 caf\u00e9 \ufb01ne\u200b \u00a0\u3000\t\tx\r\n\r\n\n 12345678 \U0001f468\u200d\U0001f469\u200d\U0001f467 \U000e0001 漢字かな\u202eabc\u202c A\u030a   \n"
+ODD_TEXT = (
+    "cafe\u0301 caf\u00e9 \ufb01ne\u200b \u00a0\u3000\t\tx\r\n\r\n\n 12345678 \U0001f468\u200d\U0001f469\u200d\U0001f467 "
+    "\U000e0001 漢字かな\u202eabc\u202c A\u030a   \n"
+)
 
 
 class FixedTime(datetime.datetime):

@@ -52,7 +52,10 @@ TOOLS = [
             "description": "Finds a place",
             "parameters": {
                 "type": "object",
-                "properties": {"place": {"type": "string", "description": "the place"}, "limit": {"type": "integer", "description": "how many"}},
+                "properties": {
+                    "place": {"type": "string", "description": "the place"},
+                    "limit": {"type": "integer", "description": "how many"},
+                },
                 "required": ["place"],
             },
         },
@@ -205,7 +208,8 @@ def masks(folder, refused):
         bos, eos = bos_eos(name)
         for seed in range(CONVERSATIONS_PER_KIND):
             for kind, messages, rest in kinds(Writer(f"{name}{seed}")):
-                given = {"messages": messages, "tools": None, "documents": None, "add_generation_prompt": False, **rest, "bos_token": bos, "eos_token": eos}
+                given = {"messages": messages, "tools": None, "documents": None, "add_generation_prompt": False, **rest}
+                given.update(bos_token=bos, eos_token=eos)
                 context, error = accepted(source, given)
                 if error:
                     refused[name][f"{kind}: {error}"[:160]] += 1
@@ -254,8 +258,6 @@ def prefix(tokenizer, path, name):
             line[field] = test(tokenizer)
         except Exception as raised:
             line.setdefault("error", f"{type(raised).__name__}: {raised}")
-    if trl_templates.has_generation_markers(tokenizer.chat_template):
-        line["stop_token_trained"] = trl_templates.is_chat_template_stop_token_trained(tokenizer)
     return line
 
 

@@ -32,7 +32,14 @@ SPM = {
 }
 TEKKEN = ("v3", "v7", "v11", "v13")
 WORDS = "amber basil cedar delta ember fjord glade heron iris jolt kelp lumen maple nectar onyx pearl quartz river".split()
-PROSE = ["caf\u00e9 \U0001f600 漢字 {}", "{}\n\n- {}\n  - {}", "```python\nprint('{}')\n```", "12345.678 {}", "{}\t{}\r\n{}", "<b>{}</b> & \"{}\""]
+PROSE = [
+    "caf\u00e9 \U0001f600 漢字 {}",
+    "{}\n\n- {}\n  - {}",
+    "```python\nprint('{}')\n```",
+    "12345.678 {}",
+    "{}\t{}\r\n{}",
+    "<b>{}</b> & \"{}\"",
+]
 TOOLS = [
     {
         "type": "function",

@@ -3,7 +3,8 @@
     python quirks.py TOKENIZERS
 
 TOKENIZERS holds folders with `tokenizer.json` and, mostly, `tokenizer_config.json`. For each name in QUIRKS that is there, a
-folder `quirk_NAME` is written beside it. Then `decides.json` is written: for each tokenizer, the class that transformers makes of
+folder `quirk_NAME` is written beside it, and for the names in CONFIG_ALONE a folder `config_NAME`, in which only
+`tokenizer_config.json` has the unusual tokens. Then `decides.json` is written: for each tokenizer, the class that transformers makes of
 it, and where the loaded tokenizer is not the one that `tokenizer.json` describes.
 """
 
@@ -18,7 +19,8 @@ def token(content, **flags):
     return {"content": content, **{flag: flags.get(flag, False) for flag in FLAGS[1:]}}
 
 
-# A token that exists already gets these flags. Each list has a token that strips white space, one of white space, one that must
+# A token that exists already gets these flags. No two of them may be the same after normalization: which one is found would be
+# random, another one each time that the tokenizer is loaded. Each list has a token that strips white space, one of white space, one that must
 # be a word, one that is found in normalized text, and one that is the beginning of another.
 QUIRKS = {
     "qwen3": [
@@ -46,7 +48,7 @@ QUIRKS = {
     "minilm": [
         token("[MASK]", lstrip=True, special=True),
         token("<|im_end|>", rstrip=True, special=True),
-        token("<|IM_START|>", normalized=True, special=True),
+        token("<|Other|>", normalized=True, special=True),
         token("<|im_start|>", normalized=True, special=True),
         token("<|im_start|>user", special=True),
         token("\n"),
@@ -55,6 +57,8 @@ QUIRKS = {
         token("<tool", normalized=False),
     ],
 }
+
+CONFIG_ALONE = ("qwen3",)
 
 
 def with_quirks(tokenizer, config, quirks):
@@ -86,10 +90,17 @@ def write_quirks(folder):
         files = {}
         for file in ("tokenizer.json", "tokenizer_config.json"):
             files[file] = json.loads((source / file).read_text("utf-8"))
+        written = (source / "tokenizer.json").read_text("utf-8")
         with_quirks(files["tokenizer.json"], files["tokenizer_config.json"], quirks)
-        target.mkdir(exist_ok=True)
-        for file, value in files.items():
-            (target / file).write_text(json.dumps(value, ensure_ascii=False), "utf-8")
+        write(target, json.dumps(files["tokenizer.json"], ensure_ascii=False), files["tokenizer_config.json"])
+        if name in CONFIG_ALONE:
+            write(folder / f"config_{name}", written, files["tokenizer_config.json"])
+
+
+def write(target, tokenizer, config):
+    target.mkdir(exist_ok=True)
+    (target / "tokenizer.json").write_text(tokenizer, "utf-8")
+    (target / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False), "utf-8")
 
 
 def differences(written, loaded):
