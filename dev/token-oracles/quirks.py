@@ -19,9 +19,9 @@ def token(content, **flags):
     return {"content": content, **{flag: flags.get(flag, False) for flag in FLAGS[1:]}}
 
 
-# A token that exists already gets these flags. No two of them may be the same after normalization: which one is found would be
-# random, another one each time that the tokenizer is loaded. Each list has a token that strips white space, one of white space, one that must
-# be a word, one that is found in normalized text, and one that is the beginning of another.
+# A token that exists already gets these flags. Each list has a token that strips white space, one of white space, one that must be a
+# word, one that is found in normalized text, and one that is the beginning of another. No two are the same after normalization:
+# which one is found would be random, and another one each time that the tokenizer is loaded.
 QUIRKS = {
     "qwen3": [
         token("<|im_end|>", lstrip=True, rstrip=True, special=True),
