@@ -189,7 +189,11 @@ impl Maker<'_> {
             if !marked_each && self.spec.capabilities.parallel_tool_calls {
                 losses.push(LossKind::UnmarkedCalls);
             }
-            self.region(&before, &hole, &close, r"(?<=\})")
+            match hole.is_empty() && !self.dialect.wants_literal_starts() {
+                // Text that only mentions the marker is no call.
+                true => self.region(before.trim_end(), r"\s*(?=\{)", &close, r"(?<=\})"),
+                false => self.region(&before, &hole, &close, r"(?<=\})"),
+            }
         } else {
             // Only the JSON announces a call.
             losses.extend(self.spec.capabilities.parallel_tool_calls.then_some(LossKind::UnmarkedCalls));
@@ -220,7 +224,11 @@ impl Maker<'_> {
             let open = Mark::Pattern(format!(r#"(?=\[\s*\{{\s*"{}"\s*:)"#, escaped(first)));
             Region { open, close: self.close(close, "", r"(?<=\])") }
         } else {
-            Region { open: mark::mark_of(&open, self.dialect), close: self.close(close, "", r"(?<=\])") }
+            let open = match self.dialect.wants_literal_starts() {
+                true => mark::mark_of(&open, self.dialect),
+                false => Mark::Pattern(format!(r"{}\s*(?=\[)", pattern_of(open.trim_end(), self.dialect))),
+            };
+            Region { open, close: self.close(close, "", r"(?<=\])") }
         };
         Calls { field: Some(region.field(content)), losses: Vec::new() }
     }
