@@ -5,7 +5,7 @@
 //! puts the questions to a template; `conclude` makes a spec of the answers and renders nothing; `settle` leaves out of it
 //! what its parser does not read back, and names it, and `unread` finds tags about
 //! reasoning and calls that no marker reads. `analyze` is the entry point, and `trace` is the record of what was compared.
-//! `verify` tests the result with messages from `random` and with the outputs of `continuations`, `smallest` finds the smallest conversation that shows a failure,
+//! `verify` tests the result with messages from `random` and with the outputs of `continuations`, `quoted` makes turns that quote the template's markers, `smallest` finds the smallest conversation that shows a failure,
 //! and `gap_report` describes it for people. `verified` puts the result of the test into the spec. `suggest` looks for a
 //! format that is only described in the prompt. `source_ext` makes templates and names of files that were read.
 
@@ -20,6 +20,7 @@ mod gap_report;
 mod message_kind;
 mod observed;
 mod probe;
+mod quoted;
 mod random;
 mod sentinels;
 mod settle;

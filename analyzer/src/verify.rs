@@ -20,6 +20,7 @@ use crate::error::quoted;
 use crate::message_kind::{MessageKind, same};
 use crate::observed::MessagePart;
 use crate::probe::{Probe, Variable};
+use crate::quoted;
 use crate::random::Random;
 use crate::sentinels::SENTINELS;
 use crate::text;
@@ -42,6 +43,9 @@ pub struct Verification {
     pub turns: Vec<Rendered>,
     /// The figures of each kind of conversation that was tried.
     pub kinds: BTreeMap<MessageKind, RoundTrips>,
+    /// Turns with a call that quotes a marker of the template's roles, and that gave the same message back. They do not count
+    /// among the conversations.
+    pub quoting: Vec<Rendered>,
     /// What no past turn shows: outputs that continue the template's prompts. They do not count among the conversations.
     pub continuations: Vec<Continuation>,
 }
@@ -209,6 +213,7 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
         }
     }
     result.continuations = trials.continuations();
+    result.quoting = trials.quoting();
     result
 }
 
@@ -329,6 +334,23 @@ impl<'p, 't> Trials<'p, 't> {
             Ok(rendered) => self.judge(turn, expected, &tools, &extra, rendered),
             Err(error) => Trial::Lost(Lost::Refused(error.message().to_owned())),
         }
+    }
+
+    /// Turns that quote a marker of the template's roles, as far as they come back.
+    fn quoting(&self) -> Vec<Rendered> {
+        let held = |turn: AssistantMessage| {
+            let (extra, mut message) = (self.variables(&turn), message_of(&turn));
+            let rendered = self.probe.turn_text(&turn, self.style_for(&turn), &extra).ok()?;
+            for call in &mut message.tool_calls {
+                call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
+            }
+            let tools = Tools::from_openai(&tools_for(&turn.calls)).unwrap_or_default();
+            let options = Options::new().tools(&tools).generation_prompt(self.begun(&turn, false, &extra));
+            let body = text::without_start(until_end(&rendered, self.spec), &self.spec.turn.assistant_start).to_owned();
+            let parsed = parse(self.parser.clone(), &body, &options);
+            same(&parsed, &message).then_some(Rendered { body, message, tools })
+        };
+        quoted::turns(self.spec).into_iter().filter_map(held).collect()
     }
 
     /// Outputs that continue the template's prompts, each parsed.

@@ -1,11 +1,12 @@
 //! `unjinja export`: makes a response template of a chat template for a reader, tries it with random conversations, and prints
 //! it or writes it into a `tokenizer_config.json`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, verify};
+use unjinja_export::lint::{Finding, lint_response_template};
 use unjinja_export::response_template::{Dialect, Example, Export, Loss, export, with_template, written_json};
 use unjinja_spec::Problem;
 
@@ -88,6 +89,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     if arguments.format == Format::Human {
         tell(&export, ui);
+        let findings = lint_response_template(&export.json, &template, &spec, &verification, &[export.dialect]);
+        tell_findings(&findings, arguments.write.as_deref(), ui);
     }
     match export.losses.len() {
         0 => Ok(()),
@@ -116,6 +119,17 @@ fn tell(export: &Export, ui: Ui) {
     }
     for note in &export.notes {
         ui.remark(&format!("  note: {note}"));
+    }
+}
+
+/// What `unjinja lint` says of the file in which the response template is stored.
+fn tell_findings(findings: &[Finding], written: Option<&Path>, ui: Ui) {
+    for finding in findings {
+        let text = format!("  lint: {}[{}]: {}", finding.severity.name(), finding.rule.id, finding.message);
+        ui.remark(&visible::line(&text));
+    }
+    if let (false, Some(path)) = (findings.is_empty(), written) {
+        ui.remark(&format!("  unjinja lint {} shows an output for each", output::argument(path)));
     }
 }
 

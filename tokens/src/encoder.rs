@@ -153,11 +153,7 @@ impl Encoder {
     ///
     /// # Errors
     /// Those of [`encode`](Self::encode), and [`TokensError::Spelled`] where the options refuse spelled tokens.
-    pub fn encode_with(
-        &self,
-        conversation: &Conversation,
-        options: &EncodeOptions,
-    ) -> Result<Encoded, TokensError> {
+    pub fn encode_with(&self, conversation: &Conversation, options: &EncodeOptions) -> Result<Encoded, TokensError> {
         let prompt = self.model.render_labelled(conversation)?;
         if !prompt.labels.is_complete() {
             return Err(TokensError::TooLarge);
@@ -215,12 +211,7 @@ impl Encoder {
         }
     }
 
-    fn labels(
-        &self,
-        prompt: &LabelledPrompt,
-        writers: &Writers<'_>,
-        pieces: &[Piece],
-    ) -> Vec<Label> {
+    fn labels(&self, prompt: &LabelledPrompt, writers: &Writers<'_>, pieces: &[Piece]) -> Vec<Label> {
         let parts = Parts::new(&prompt.labels, &prompt.context);
         let control = pieces.iter().filter(|piece| self.vocabulary.control_token(piece.id).is_some());
         let tokens: Vec<Range<usize>> = control.map(|piece| piece.range.clone()).collect();
@@ -249,7 +240,9 @@ impl Encoder {
     /// assistant's first one.
     fn generation_prompt(&self, context: &Value) -> String {
         let messages = context["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let Some(first) = messages.iter().position(|message| message["role"] == "assistant") else { return String::new() };
+        let Some(first) = messages.iter().position(|message| message["role"] == "assistant") else {
+            return String::new();
+        };
         let mut asked = context.clone();
         asked["messages"] = messages.get(..first).unwrap_or_default().into();
         let asked = Conversation::from_context(&asked).generation_prompt(true);

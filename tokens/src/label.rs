@@ -90,7 +90,8 @@ impl Parts {
     /// The message and the part of the byte at an offset.
     pub(crate) fn at(&self, offset: usize) -> (Option<usize>, Part) {
         let index = self.spans.partition_point(|(range, ..)| range.end <= offset);
-        let (message, part) = self.spans.get(index).map_or((None, Part::Markup), |(_, message, part)| (*message, *part));
+        let (message, part) =
+            self.spans.get(index).map_or((None, Part::Markup), |(_, message, part)| (*message, *part));
         (message.or_else(|| self.message_around(offset)), part)
     }
 

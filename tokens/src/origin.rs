@@ -109,7 +109,8 @@ pub(crate) fn root(path: &str) -> &str {
 
 /// Whether a span is the role of a message, which is a word.
 fn is_role(field: &Field, text: Option<&str>) -> bool {
-    let is_word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    let is_word =
+        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     let number = field.path.strip_prefix("messages[").and_then(|path| path.strip_suffix("].role"));
     let of_message = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
     of_message && field.part == FieldPart::Value && text.is_some_and(is_word)

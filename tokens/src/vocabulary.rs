@@ -96,8 +96,11 @@ impl Vocabulary {
         // Of two that match the same text, tokenizers take the special one, and then the one that was added first.
         added.sort_by_key(|(id, token)| (!token.special, *id));
         let is_control = |token: &AddedToken| token.special || is_special_token(token.content.as_bytes());
-        let control =
-            added.iter().filter(|(_, token)| is_control(token)).map(|(id, token)| (*id, token.content.clone())).collect();
+        let control = added
+            .iter()
+            .filter(|(_, token)| is_control(token))
+            .map(|(id, token)| (*id, token.content.clone()))
+            .collect();
         let normalizer = tokenizer.get_normalizer();
         let text_of = |token: &AddedToken| {
             let mut text = NormalizedString::from(token.content.as_str());
@@ -264,7 +267,8 @@ fn tokens_of_config(config: &Value, tokenizer: &Tokenizer) -> Vec<AddedToken> {
     listed.sort_by_key(|(id, _)| *id);
     let listed = listed.into_iter().map(|(_, token)| token);
     let named = config.as_object().into_iter().flatten().filter(|(key, _)| key.ends_with("_token"));
-    let named = named.map(|(_, token)| token).chain(config["additional_special_tokens"].as_array().into_iter().flatten());
+    let named =
+        named.map(|(_, token)| token).chain(config["additional_special_tokens"].as_array().into_iter().flatten());
     let named = named.filter_map(|token| match token {
         Value::String(text) => Some(AddedToken::from(text.clone(), true)),
         other => added_token(other).map(|token| token.special(true)),

@@ -43,7 +43,8 @@ impl Rendered<'_> {
 
     /// Where the model begins in what was written for a message.
     fn begin(&self, range: &Range<usize>) -> usize {
-        let body = self.parts.fields(range).find(|(_, part)| *part != Part::Role).map_or(range.end, |(field, _)| field.start);
+        let body =
+            self.parts.fields(range).find(|(_, part)| *part != Part::Role).map_or(range.end, |(field, _)| field.start);
         let prompt = self.generation_prompt;
         if let Some(end) = self.prefix(prompt, range, range.end.min(body + prompt.len())) {
             return end;

@@ -49,6 +49,30 @@ fn the_known_faults_are_found() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where a reader takes patterns that look ahead, a call ends the reasoning before it, and a marker counts only before what a call
+/// begins with.
+#[test]
+fn calls_are_looked_for_ahead() -> Result<(), Failure> {
+    use FindingKind::{CallInReasoning, MentionedMarker};
+
+    for file in ["qwen3.jinja", "arg_key_value.jinja"] {
+        let text = fs::read_to_string(unjinja_testkit::root().join("templates").join(file))?;
+        let template = Template::parse(file, &text)?;
+        let spec = analyze(&template, &Naming::of_file(file))?;
+        assert!(spec.reasoning.ended_by_call, "{file}");
+        for dialect in Dialect::ALL {
+            let export = export(&spec, dialect, &verify(&template, &spec, 40, 1))?;
+            let found_in = found(file, &export.json, dialect)?;
+            // One of vLLM's two readers takes no look-around.
+            let is_lost = dialect == Dialect::Vllm;
+            assert_eq!(found_in.contains(&CallInReasoning), is_lost, "{file} {dialect}");
+            let is_json = file == "qwen3.jinja";
+            assert_eq!(found_in.contains(&MentionedMarker), is_lost && is_json, "{file} {dialect} {found_in:?}");
+        }
+    }
+    Ok(())
+}
+
 /// Where only the JSON announces a call, JSON in an answer and a call that is cut off take the message with them.
 #[test]
 fn faults_of_calls_without_a_marker_are_found() -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use unjinja_analyzer::{Naming, analyze, verified, verify};
-use unjinja_export::response_template::{Dialect, Export, Loss, ResponseTemplate, completed, export};
+use unjinja_export::response_template::{Dialect, Export, Loss, ResponseTemplate, came_back, completed, export};
 use unjinja_render::Template;
 use unjinja_spec::{FormatSpec, Overlay};
 
@@ -126,6 +126,27 @@ fn templates_of_every_format_are_exported() -> Result<(), Failure> {
     rows.sort();
     let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats.expected");
     unjinja_testkit::expect::file(&expected, &rows.concat())
+}
+
+/// A closing marker that counts anywhere cuts an argument that quotes it. What is exported does not, and what does is found.
+#[test]
+fn arguments_that_quote_a_role_are_tried() -> Result<(), Failure> {
+    let file = "args_marker.jinja";
+    let template = Template::parse(file, &fs::read_to_string(unjinja_testkit::root().join("templates").join(file))?)?;
+    let spec = analyze(&template, &Naming::of_file(file))?;
+    let mut verification = verify(&template, &spec, 5, 1);
+    verification.turns = verification.quoting.clone();
+    let quoted = u32::try_from(verification.turns.len())?;
+    assert!(quoted > 0, "no turn quotes a marker");
+    for dialect in Dialect::ALL {
+        let export = export(&spec, dialect, &verification)?;
+        assert!(export.is_whole(), "{dialect}: {:?}", export.losses);
+        let careless = export.json.to_string().replace(r"(?<=\\})", "");
+        assert_ne!(careless, export.json.to_string());
+        let careless = ResponseTemplate::from_json(&serde_json::from_str(&careless)?)?;
+        assert!(came_back(&careless, dialect, &spec, &verification) < quoted, "{dialect}");
+    }
+    Ok(())
 }
 
 /// The specs of the supported models, with their overlays.

@@ -135,14 +135,45 @@ def test_it_says_what_of_a_template_is_not_understood() -> None:
     assert "understood" not in str(attach(tokenizer(QWEN.read_text(encoding="utf-8"))))
 
 
-def test_an_older_response_template_is_taken_away(tmp_path: Path) -> None:
-    made = tokenizer(QWEN.read_text(encoding="utf-8"))
-    attach(made)
-    assert made.response_template
-    attach(made, how="parser")
-    assert made.response_template is None
+def test_a_lossy_response_template_is_kept_for_trainers(tmp_path: Path) -> None:
+    made = tokenizer(PYTHONIC.read_text(encoding="utf-8"))
+    attached = attach(made)
+    assert attached.how == "parser" and attached.has_template and attached.losses
+    assert "tokenizer.response_template was set too" in str(attached) and "python_calls" in str(attached)
+    # TRL 1.16 only asks whether there is one, and then calls `parse_response` with ids.
+    assert made.response_template["start_anchor"]
+    for prompt, output in turns_of(attached.model):
+        read = made.parse_response(made.encode(output), prefix=made.encode(prompt), tools=TOOLS)
+        expected = message_of(attached.model.parse(output, tools=TOOLS, prompt=prompt))
+        assert comparable(read) == comparable(expected)
     made.save_pretrained(tmp_path)
-    assert not transformers.AutoTokenizer.from_pretrained(tmp_path).response_template
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path).response_template == made.response_template
+
+
+def test_a_response_template_of_another_chat_template_is_replaced_or_taken_away() -> None:
+    made = tokenizer(QWEN.read_text(encoding="utf-8"))
+    made.response_template = {"start_anchor": "<other>", "fields": {"content": {}}}
+    attached = attach(made, how="parser")
+    assert attached.has_template and made.response_template["start_anchor"] == "<|im_start|>assistant\n"
+    assert str(attached) == "tokenizer.parse_response is unjinja's; tokenizer.response_template was set too"
+    made.response_template = {"start_anchor": "<other>", "fields": {"content": {}}}
+    without = attach(made, model=Model.from_spec(attached.model.spec), how="parser")
+    assert not without.has_template and made.response_template is None
+    assert "there is no response template" in str(without)
+
+
+def test_trl_takes_what_was_attached() -> None:
+    utils = pytest.importorskip("trl.chat_template_utils")
+    made = tokenizer(PYTHONIC.read_text(encoding="utf-8"))
+    with pytest.raises(ValueError, match="Unrecognized chat template"):
+        utils.add_response_schema(made)
+    attached = attach(made)
+    # As its trainer does: the schema is only added where there is no response template.
+    assert getattr(made, "response_template", None) is not None
+    for prompt, output in turns_of(attached.model):
+        read = utils.parse_response(made, made.encode(output), prefix=made.encode(prompt), tools=TOOLS)
+        expected = message_of(attached.model.parse(output, tools=TOOLS, prompt=prompt))
+        assert comparable(read) == comparable(expected)
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -25,24 +25,32 @@ class Attached:
     """What `attach` did. As a text, it is a sentence for people.
 
     Args:
-        how: `"template"` if `tokenizer.response_template` was set, and `"parser"` if `tokenizer.parse_response` is ours now.
+        how: `"template"` if `parse_response` reads with `tokenizer.response_template`, and `"parser"` if it is ours now.
         model: The model that was made of the chat template.
-        losses: What a response template would lose. Empty if nothing is lost, or if it was not asked.
+        losses: What a response template loses. Empty if nothing is lost, or if the model has none.
         notes: What the user of a response template should know.
+        has_template: Whether `tokenizer.response_template` was set. A model that is not supported, or has no template, has none.
     """
 
     how: Literal["template", "parser"]
     model: Model
     losses: list[Loss]
     notes: list[str]
+    has_template: bool = True
 
     def __str__(self) -> str:
         lost = "; ".join(f"{loss.kind}: {loss.sentence}" for loss in self.losses)
         if self.how == "template":
             done = f"tokenizer.response_template was set; it loses {lost}" if lost else "tokenizer.response_template was set"
+        elif not self.has_template:
+            done = "tokenizer.parse_response is unjinja's; there is no response template of this chat template"
+        elif lost:
+            done = (
+                f"tokenizer.parse_response is unjinja's, because a response template would lose {lost}; "
+                "tokenizer.response_template was set too, for what reads it without parse_response: that loses this"
+            )
         else:
-            why = f", because a response template would lose {lost}" if lost else ""
-            done = f"tokenizer.parse_response is unjinja's{why}"
+            done = "tokenizer.parse_response is unjinja's; tokenizer.response_template was set too"
         if self.model.status == "supported":
             return done
         how_much = "only in part" if self.model.status == "partial" else "not"
@@ -65,7 +73,8 @@ def attach(
 
     If a response template can express the format, it becomes `tokenizer.response_template`: `save_pretrained` stores it, and
     streaming with `get_response_parser` works. If it would lose something, `parse_response` of this tokenizer is replaced by ours,
-    which takes the same arguments and returns the same dicts, and a response template that the tokenizer had is taken away.
+    which takes the same arguments and returns the same dicts. The response template is set then too, because trainers ask for it
+    before they call `parse_response` (TRL), and streams read with it: `losses` says what these lose.
 
     Args:
         tokenizer: A tokenizer, fast or slow, or a processor that has one.
@@ -88,19 +97,20 @@ def attach(
         model = Model.from_template(text, bos_token=_token(owner, "bos"), eos_token=_token(owner, "eos"))
     losses: list[Loss] = []
     notes: list[str] = []
+    response_template = None
     # A model without a template, or one that is not supported, has no export.
-    if how != "parser" and (how == "template" or (model.template is not None and model.status != "unsupported")):
+    if how == "template" or (model.template is not None and model.status != "unsupported"):
         export = model.export("transformers", count=count)
-        losses, notes = export.losses, export.notes
-        if how == "template" or not losses:
-            owner.__dict__.pop("parse_response", None)
-            owner.response_template = export.response_template
-            return Attached("template", model, losses, notes)
-    # An older one would be stored with the tokenizer, and streams would read by it.
-    if getattr(owner, "response_template", None) is not None:
-        owner.response_template = None
+        losses, notes, response_template = export.losses, export.notes, export.response_template
+    has_template = response_template is not None
+    # One of another chat template would be stored with the tokenizer, and streams would read by it.
+    if has_template or getattr(owner, "response_template", None) is not None:
+        owner.response_template = response_template
+    if how == "template" or (how == "auto" and has_template and not losses):
+        owner.__dict__.pop("parse_response", None)
+        return Attached("template", model, losses, notes)
     owner.parse_response = _ParseResponse(owner, model)
-    return Attached("parser", model, losses, notes)
+    return Attached("parser", model, losses, notes, has_template)
 
 
 def message_of(message: Message) -> dict[str, Any]:

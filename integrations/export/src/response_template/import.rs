@@ -189,6 +189,10 @@ impl Import {
         }
         match &field.close {
             Some(close) => {
+                // What is only looked at is read by the next field: a call.
+                let is_look = |part: &Node| matches!(part, Node::Look { ahead: true, negative: false, .. });
+                self.spec.reasoning.ended_by_call =
+                    matches!(close.pattern.node(), Node::Choice(parts) if parts.iter().any(is_look));
                 let texts = self.plain(place, "close", close);
                 self.put(MarkerKey::ReasoningEnd, texts, |spec, text| spec.reasoning.end = text);
             }

@@ -94,6 +94,7 @@ impl Maker<'_> {
     fn close(&self, close: &str, next_call: &str, last: &str) -> Option<Mark> {
         let tools = &self.spec.tools;
         let (separator, section_end) = (tools.separator.as_str(), tools.section_end.as_str());
+        let after_call = last;
         let last = if self.dialect.has_look_behind() || self.closes_like_others() { last } else { "" };
         if !MarkerText::new(close).is_layout() {
             let is_tagged = !MarkerText::new(section_end).tags().is_empty();
@@ -111,7 +112,8 @@ impl Maker<'_> {
         if !MarkerText::new(&next).is_layout() {
             choices.push(format!("(?={})", pattern_of(&next, Dialect::Transformers)));
         }
-        choices.extend(self.ends.iter().map(|end| format!("\\s*{}", escaped(end))));
+        // An argument may quote the end of a turn, so that end counts only after the last character of a call.
+        choices.extend(self.ends.iter().map(|end| format!("{after_call}\\s*{}", escaped(end))));
         if self.dialect.drops_open_calls() {
             let last =
                 if last.is_empty() { &ends_with(&[MarkerText::new(&tools.arguments.value_suffix).core]) } else { last };
@@ -187,7 +189,11 @@ impl Maker<'_> {
             if !marked_each && self.spec.capabilities.parallel_tool_calls {
                 losses.push(LossKind::UnmarkedCalls);
             }
-            self.region(&before, &hole, &close, r"(?<=\})")
+            match hole.is_empty() && !self.dialect.wants_literal_starts() {
+                // Text that only mentions the marker is no call.
+                true => self.region(before.trim_end(), r"\s*(?=\{)", &close, r"(?<=\})"),
+                false => self.region(&before, &hole, &close, r"(?<=\})"),
+            }
         } else {
             // Only the JSON announces a call.
             losses.extend(self.spec.capabilities.parallel_tool_calls.then_some(LossKind::UnmarkedCalls));
@@ -218,7 +224,11 @@ impl Maker<'_> {
             let open = Mark::Pattern(format!(r#"(?=\[\s*\{{\s*"{}"\s*:)"#, escaped(first)));
             Region { open, close: self.close(close, "", r"(?<=\])") }
         } else {
-            Region { open: mark::mark_of(&open, self.dialect), close: self.close(close, "", r"(?<=\])") }
+            let open = match self.dialect.wants_literal_starts() {
+                true => mark::mark_of(&open, self.dialect),
+                false => Mark::Pattern(format!(r"{}\s*(?=\[)", pattern_of(open.trim_end(), self.dialect))),
+            };
+            Region { open, close: self.close(close, "", r"(?<=\])") }
         };
         Calls { field: Some(region.field(content)), losses: Vec::new() }
     }

@@ -127,6 +127,13 @@ fn reasoning(
         return Some(field);
     }
     let header = &spec.content.header;
+    // A call that begins inside the reasoning ends it, and is left to be read.
+    let call = calls.and_then(calls::opener).filter(|_| reasoning.ended_by_call && header.is_none());
+    if let Some(call) = call.filter(|_| !dialect.wants_literal_starts()) {
+        let end = mark_of(&reasoning.end, dialect).pattern();
+        Mark::Pattern(format!("{end}|(?={call})")).put(&mut field, "close");
+        return Some(field);
+    }
     match header.is_none() || !MarkerText::new(&reasoning.end).core.starts_with(&header.message_end) {
         true => mark_of(&reasoning.end, dialect).put(&mut field, "close"),
         // The start of the next message belongs to the marker, but the output may end before it. It closes the answer.

@@ -22,6 +22,8 @@ pub enum LossKind {
     UnopenedReasoning,
     /// A text at the start of some turns that is not part of their answer.
     Label,
+    /// An argument quotes a marker of the template's roles.
+    QuotedMarker,
     /// Nothing that was foreseen: the reasoning differs.
     Reasoning,
     /// Nothing that was foreseen: the answer differs.
@@ -59,6 +61,7 @@ impl LossKind {
             LossKind::UnmarkedCalls => "unmarked_calls",
             LossKind::UnopenedReasoning => "unopened_reasoning",
             LossKind::Label => "label",
+            LossKind::QuotedMarker => "quoted_marker",
             LossKind::Reasoning => "reasoning",
             LossKind::Content => "content",
             LossKind::Calls => "calls",
@@ -89,6 +92,7 @@ impl LossKind {
                 "only the end of the reasoning is marked, so all text is held back until it comes or the output ends"
             }
             LossKind::Label => "a text at the start of some turns is read as part of their answer",
+            LossKind::QuotedMarker => "an argument that quotes a marker of the template's roles ends the call",
             LossKind::Reasoning => "the reasoning comes back different",
             LossKind::Content => "the answer comes back different",
             LossKind::Calls => "calls come back different",

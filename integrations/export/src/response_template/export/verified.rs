@@ -101,6 +101,12 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
             Some(example) => note(&mut losses, example),
         }
     }
+    for example in verification.quoting.iter().filter_map(|turn| lost(&template, dialect, spec, turn)) {
+        // A call that is lost without a quote as well shows nothing new.
+        if !losses.iter().any(|loss| loss.count > 0 && explains(loss.kind, difference(&example))) {
+            note_as(&mut losses, LossKind::QuotedMarker, example);
+        }
+    }
     for loss in &mut losses {
         if loss.kind == LossKind::PythonCalls && loss.example.is_none() {
             let sample = sample(&template, dialect, spec);
@@ -133,9 +139,14 @@ pub fn came_back(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpe
 /// Adds a conversation to the loss that explains it, or makes a new one of it.
 fn note(losses: &mut Vec<Loss>, example: Example) {
     let found = difference(&example);
-    let explained = losses.iter().position(|loss| explains(loss.kind, found));
-    let at = explained.unwrap_or_else(|| {
-        losses.push(Loss { kind: found, count: 0, example: None });
+    let explained = losses.iter().find(|loss| explains(loss.kind, found)).map(|loss| loss.kind);
+    note_as(losses, explained.unwrap_or(found), example);
+}
+
+/// Adds a conversation to the loss of this kind.
+fn note_as(losses: &mut Vec<Loss>, kind: LossKind, example: Example) {
+    let at = losses.iter().position(|loss| loss.kind == kind).unwrap_or_else(|| {
+        losses.push(Loss { kind, count: 0, example: None });
         losses.len() - 1
     });
     let loss = &mut losses[at];

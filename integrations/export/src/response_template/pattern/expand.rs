@@ -100,8 +100,8 @@ fn add(node: &Node, done: &mut Vec<Expansion>) -> Result<(), String> {
                 }
             }
         }
-        // Text that must come before a marker is not part of it.
-        Node::Look { ahead: false, negative: false, .. } => {}
+        // Text that must come before or after a marker is not part of it.
+        Node::Look { negative: false, .. } => {}
         Node::Look { .. } => return Err("it looks at the text around it".to_owned()),
         Node::IgnoreCase(_) => return Err("upper and lower case are the same in it".to_owned()),
         Node::Set(_) if node.is_space() => done.iter_mut().for_each(Expansion::push_space),
