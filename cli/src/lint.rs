@@ -148,6 +148,13 @@ fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments)
     let mut findings = match source.template() {
         Err(error) => vec![syntax_error(&error)],
         Ok(template) => {
+            // As `unjinja render` does it: what the template's own file lacks, its spec or overlay may give.
+            let mut tokens = template.tokens().clone();
+            if let Some(loaded) = &loaded {
+                tokens.bos = tokens.bos.or_else(|| loaded.spec.tokens.bos.clone());
+                tokens.eos = tokens.eos.or_else(|| loaded.spec.tokens.eos.clone());
+            }
+            let template = template.with_tokens(tokens);
             let mut options = LintOptions::default();
             if let Some(tokens) = &source.special_tokens {
                 options = options.special_tokens(tokens.clone());

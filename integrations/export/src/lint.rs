@@ -82,7 +82,7 @@ pub fn syntax_error(error: &TemplateError) -> Finding {
 
 fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
     let (subject, analysed) = Subject::new(template, options.spec.as_ref());
-    if let Some(error) = analysed.err().or_else(|| refused_answer(template)) {
+    if let Some(error) = analysed.err().or_else(|| refused_answer(subject.template())) {
         let line = error.line.and_then(|line| usize::try_from(line).ok());
         let message = format!(
             "{}: {}.",
@@ -91,7 +91,7 @@ fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
         );
         let plain = conversation::Conversation::of([subject.plain.user(), subject.plain.answer()]);
         let finding = Finding::new(rules::NOT_RENDERABLE, message, error.next_step).at(line);
-        return vec![finding.with(plain.context(), error.expected, error.seen)];
+        return vec![finding.with(subject.context(&plain), error.expected, error.seen)];
     }
     let mut findings = Vec::new();
     cases::run(&subject, &mut findings);

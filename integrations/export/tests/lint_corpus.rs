@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unjinja_export::lint::{Finding, LintOptions, RULES, Severity, lint, syntax_error};
+use unjinja_export::lint::{Evidence, Finding, LintOptions, RULES, Severity, lint, syntax_error};
 use unjinja_render::Template;
 use unjinja_testkit::{corpus, expect, root};
 
@@ -79,6 +79,7 @@ fn findings_of_the_corpus() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
     let found = found(&corpus)?;
     findings_are_complete(&found);
+    findings_can_be_repeated(&corpus, &found)?;
     published_faults_are_found(&found)?;
     expect::part(&root().join("docs/lint.md"), "rules", &table(&found))
 }
@@ -98,6 +99,43 @@ fn findings_are_complete(found: &Found) {
             assert!(known.insert((finding.rule.id, &finding.message)), "twice: {what}");
         }
     }
+}
+
+/// Rules whose `actual` is not a piece of the prompt that the conversation makes: it says what a parser reads of it, or what the
+/// prompt is at another time.
+const NO_PROMPT: &[&str] = &["not-read-back", "value-changed", "value-can-end-early", "date-dependent"];
+
+/// Whoever renders the conversation of a finding with the template alone, as `unjinja render` does, sees what the linter saw.
+fn findings_can_be_repeated(corpus: &Path, found: &Found) -> Result<(), Failure> {
+    let mut problems = String::new();
+    let mut repeated = 0;
+    for path in templates(corpus)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Ok(template) = Template::parse(&name, &fs::read_to_string(&path)?) else { continue };
+        for finding in found.get(&name).into_iter().flatten() {
+            let Some(Evidence::Conversation { conversation, actual, .. }) = &finding.evidence else { continue };
+            let seen = actual.trim_start_matches('…').trim_end_matches('…');
+            let (is_same, rendered) = match template.render(conversation) {
+                // Where a whole prompt is meant, it is between quotes.
+                Ok(text) => {
+                    let shows = text.contains(seen) || format!("{text:?}") == *actual;
+                    (shows || NO_PROMPT.contains(&finding.rule.id), text)
+                }
+                Err(error) => {
+                    let said = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+                    (seen.contains(said.chars().take(200).collect::<String>().trim_end_matches('.')), said)
+                }
+            };
+            repeated += 1;
+            if !is_same {
+                let rule = finding.rule.id;
+                problems.push_str(&format!("{name}: {rule}\n  {conversation}\n  saw {actual}\n  is  {rendered}\n"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{problems}");
+    assert!(repeated > 1000, "{repeated}");
+    Ok(())
 }
 
 /// Faults that other people published: each line of the file names a template and a rule.

@@ -27,7 +27,7 @@ pub(super) fn run(subject: &Subject, findings: &mut Vec<Finding>) {
         let Some(shown) = subject.experiment(&base, &change, case.check) else { continue };
         let message = format!("{}: {}.", case.sent, shown.harm.words());
         let finding = Finding::new(case.rule, message, case.help)
-            .with(shown.conversation.context(), shown.expected, shown.actual)
+            .with(subject.context(&shown.conversation), shown.expected, shown.actual)
             .at(shown.harm.line());
         let implies = |known: &Finding| IMPLIED.contains(&(case.rule, known.rule)) && known.line == finding.line;
         if findings.iter().any(implies) {

@@ -150,7 +150,7 @@ fn unbalanced(subject: &Subject) -> Option<Finding> {
         let at = common_prefix(&shorter.text, &longer.text);
         let shown = longer.text.get(at..).unwrap_or_default();
         let expected = format!("a closing marker for each `{tag}`");
-        Some(Finding::new(rules::UNBALANCED, message, help).with(after.context(), expected, around(shown, 0)))
+        Some(Finding::new(rules::UNBALANCED, message, help).with(subject.context(&after), expected, around(shown, 0)))
     })
 }
 
@@ -211,7 +211,7 @@ fn opens_turn(subject: &Subject, options: &LintOptions) -> Option<Finding> {
         let help = "mark turns with special tokens, if the model has them";
         let expected = "another prompt than that of three turns";
         let shown = around(&prompt, from + text.len());
-        Some(Finding::new(rules::OPENS_TURN, message, help).with(other.context(), expected, shown))
+        Some(Finding::new(rules::OPENS_TURN, message, help).with(subject.context(&other), expected, shown))
     })
 }
 

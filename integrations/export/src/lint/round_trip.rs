@@ -36,7 +36,7 @@ fn not_read_back(subject: &Subject) -> Option<Finding> {
     if gap.conversation.is_null() {
         return Some(finding);
     }
-    Some(finding.with(gap.conversation.clone(), gap.expected.clone(), gap.actual.clone()))
+    Some(finding.with(subject.with_tokens(gap.conversation.clone()), gap.expected.clone(), gap.actual.clone()))
 }
 
 /// A question and a call with these arguments.
@@ -89,7 +89,7 @@ fn value_changed(subject: &Subject) -> Option<Finding> {
         );
         let help = "write texts as they are, and other values with `| tojson`";
         let finding = Finding::new(rules::VALUE_CHANGED, message, help);
-        Some(finding.with(conversation.context(), arguments.to_string(), told(&read)))
+        Some(finding.with(subject.context(&conversation), arguments.to_string(), told(&read)))
     })
 }
 
@@ -122,5 +122,5 @@ fn value_can_end(subject: &Subject) -> Option<Finding> {
     );
     let help = "nothing, if the model was trained so; a new format should write values as JSON";
     let finding = Finding::new(rules::VALUE_CAN_END, message, help);
-    Some(finding.with(conversation.context(), arguments.to_string(), told(&read)))
+    Some(finding.with(subject.context(&conversation), arguments.to_string(), told(&read)))
 }

@@ -19,6 +19,7 @@ use super::conversation::{Conversation, Manner, words};
 /// What replaces the special tokens whose texts are not known.
 const BOS: &str = "<s>";
 const EOS: &str = "</s>";
+const OTHER: &str = "<unk>";
 
 /// The steps that all renders of one template may take together.
 const MOST_STEPS: u64 = 60_000_000;
@@ -120,13 +121,45 @@ impl Subject {
         (subject, analysed)
     }
 
-    /// The variables of a render.
+    /// The variables of a render, with a text for each special token that the template reads and its file does not give. So
+    /// whoever renders the template with them sees what was seen here.
     pub(super) fn context(&self, conversation: &Conversation) -> Value {
-        let Value::Object(mut context) = conversation.context() else { return Value::Null };
-        for name in self.variables.iter().filter(|name| name.ends_with("_token") && !is_begin_or_end(name)) {
-            context.entry(name.clone()).or_insert_with(|| "<unk>".into());
+        self.with_tokens(conversation.context())
+    }
+
+    /// These variables of a render, with the special tokens that are missing.
+    pub(super) fn with_tokens(&self, mut context: Value) -> Value {
+        let Some(variables) = context.as_object_mut() else { return context };
+        for name in self.variables.iter().filter(|name| name.ends_with("_token")) {
+            let (given, text) = match name.as_str() {
+                "bos_token" => (self.given.bos.is_some(), BOS),
+                "eos_token" => (self.given.eos.is_some(), EOS),
+                _ => (self.given.others.contains_key(name), OTHER),
+            };
+            if !given {
+                variables.entry(name.clone()).or_insert_with(|| text.into());
+            }
         }
-        Value::Object(context)
+        context
+    }
+
+    /// What a render is without a text for one special token. The others have one.
+    pub(super) fn without_token(
+        &self,
+        conversation: &Conversation,
+        name: &str,
+    ) -> (Value, Result<String, RenderError>) {
+        let mut context = self.context(conversation);
+        if let Some(variables) = context.as_object_mut() {
+            variables.shift_remove(name);
+        }
+        let template = self.template.clone().with_tokens(self.given.clone());
+        let text = template.render(&context);
+        (context, text)
+    }
+
+    pub(super) fn template(&self) -> &Template {
+        &self.template
     }
 
     pub(super) fn text(&self, conversation: &Conversation) -> Result<String, RenderError> {
@@ -260,8 +293,4 @@ impl Subject {
         let tools = conversation.tools.as_ref().map(Tools::from_openai)?.ok()?;
         Some(parse(parser.clone(), body, &Options::new().tools(&tools).generation_prompt(opening)))
     }
-}
-
-fn is_begin_or_end(name: &str) -> bool {
-    matches!(name, "bos_token" | "eos_token")
 }

@@ -138,8 +138,11 @@ fn growth(subject: &Subject, system_moves: bool) -> Vec<Finding> {
         // A warning counts more than a note of the same rule.
         let known = findings.iter().position(|known| known.rule == finding.rule);
         let asked = step.before.messages.len();
-        let finding =
-            finding.with(step.after.context(), format!("{expected} (the prompt after message {asked})"), actual);
+        let finding = finding.with(
+            subject.context(&step.after),
+            format!("{expected} (the prompt after message {asked})"),
+            actual,
+        );
         match known {
             None => findings.push(finding),
             Some(at) if findings[at].severity < finding.severity => findings[at] = finding,
@@ -182,7 +185,7 @@ fn reasoning_dropped(subject: &Subject) -> Option<Finding> {
                    computed. It computes the conversation from there again.";
     let help = "this is usual, and saves space; for agents offer a switch that keeps reasoning";
     let (expected, actual) = excerpts(&subject.text(&earlier).ok()?, &subject.text(&conversation).ok()?);
-    Some(Finding::new(rules::REASONING_DROPPED, message, help).with(conversation.context(), expected, actual))
+    Some(Finding::new(rules::REASONING_DROPPED, message, help).with(subject.context(&conversation), expected, actual))
 }
 
 /// A generation prompt that is missing, or ends before the answer begins.
@@ -208,5 +211,5 @@ fn no_generation_prompt(subject: &Subject) -> Option<Finding> {
     let expected = format!("a prompt that ends with {header:?}");
     let shown = super::compare::around(&prompt, prompt.len());
     let finding = Finding::new(rules::NO_GENERATION_PROMPT, message, help);
-    Some(finding.with(question.prompting().context(), expected, shown).at_most(Severity::Warning))
+    Some(finding.with(subject.context(&question.prompting()), expected, shown).at_most(Severity::Warning))
 }

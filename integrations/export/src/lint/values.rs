@@ -50,8 +50,10 @@ fn python_in_calls(subject: &Subject) -> Option<Finding> {
     // One argument at a time, so that the conversation is small.
     for value in [json!(true), json!(null), json!({"moon": "new"}), json!(["north"])] {
         let conversation = Conversation::of([subject.plain.user(), manner.calls(&[json!({"details": value})])]);
-        let Some(labelled) =
-            subject.labelled(&conversation).or_else(|| subject.labelled(&conversation.clone().with_tools()))
+        let with_tools = conversation.clone().with_tools();
+        let mut asked = [conversation, with_tools].into_iter();
+        let Some((conversation, labelled)) =
+            asked.find_map(|asked| subject.labelled(&asked).map(|labelled| (asked, labelled)))
         else {
             continue;
         };
@@ -69,7 +71,7 @@ fn python_in_calls(subject: &Subject) -> Option<Finding> {
                 .to_owned()
         };
         let finding = Finding::new(rules::PYTHON_IN_CALLS, message, "write the value with `| tojson`").with(
-            conversation.context(),
+            subject.context(&conversation),
             format!("{value}"),
             around(&labelled.text, at),
         );
@@ -96,7 +98,7 @@ fn python_in_tools(subject: &Subject) -> Option<Finding> {
     let expected = "schemas as JSON: \"type\": \"boolean\", \"default\": true";
     let help = "write the tool, or the part of it, with `| tojson`";
     Some(Finding::new(rules::PYTHON_IN_TOOLS, message, help).with(
-        conversation.context(),
+        subject.context(&conversation),
         expected,
         around(&labelled.text, at),
     ))
@@ -128,7 +130,7 @@ fn html_escape(subject: &Subject) -> Option<Finding> {
         let message = "Text of the conversation or of a tool is escaped as for HTML: the model reads `&lt;` or `&#34;` where \
                        `<` or a quote was written.";
         let help = "remove the filter `escape` (or `e`); a prompt is no HTML";
-        Some(Finding::new(rules::HTML_ESCAPE, message, help).with(conversation.context(), text, around(&labelled.text, at)))
+        Some(Finding::new(rules::HTML_ESCAPE, message, help).with(subject.context(&conversation), text, around(&labelled.text, at)))
     })
 }
 
@@ -165,7 +167,7 @@ fn unescaped_quote(subject: &Subject) -> Option<Finding> {
             let help = "write the text with `| tojson`, which adds the quotes and escapes what is in it";
             let expected = Value::from(text).to_string();
             let finding = Finding::new(rules::UNESCAPED_QUOTE, message, help);
-            Some(finding.with(conversation.context(), expected, around(&labelled.text, at)).at_most(severity))
+            Some(finding.with(subject.context(&conversation), expected, around(&labelled.text, at)).at_most(severity))
         })
     })
 }

@@ -4,6 +4,7 @@ use unjinja_render::{Clock, FieldPart};
 
 use super::compare::{around, excerpts};
 use super::conversation::{Conversation, words};
+use super::experiment::one_line;
 use super::finding::Finding;
 use super::options::LintOptions;
 use super::rules;
@@ -59,7 +60,7 @@ fn undefined(subject: &Subject) -> Vec<Finding> {
             let help = format!("set a default: `{{{{ {name} | default('…') }}}}`; or correct the name");
             let (expected, actual) = excerpts(&labelled.text, &without);
             let finding = Finding::new(rules::UNDEFINED, message, help).at(subject.line_of(name));
-            Some(finding.with(conversation.context(), expected, actual))
+            Some(finding.with(subject.context(&conversation), expected, actual))
         })
     };
     subject.variables.iter().filter(is_other).filter_map(of_variable).collect()
@@ -87,12 +88,15 @@ fn token_unset(subject: &Subject, options: &LintOptions) -> Vec<Finding> {
             if !written || labelled.reads.decided().contains(name) {
                 return None;
             }
-            let message = format!(
-                "The template writes `{name}`, and the tokenizer's file does not set it: nothing is written in its place."
-            );
+            let (context, without) = subject.without_token(&conversation, name);
+            let (what, actual) = match without {
+                Ok(text) => ("nothing is written in its place", excerpts(&labelled.text, &text).1),
+                Err(error) => ("the template fails", one_line(error.message())),
+            };
+            let message = format!("The template writes `{name}`, and the tokenizer's file does not set it: {what}.");
             let help = format!("write the token's text itself, or set `{name}` in tokenizer_config.json");
             let finding = Finding::new(rules::TOKEN_UNSET, message, help).at(subject.line_of(name));
-            Some(finding.with(conversation.context(), format!("a text for `{name}`"), "nothing"))
+            Some(finding.with(context, format!("a text for `{name}`"), actual))
         })
     };
     unset.into_iter().filter(|(_, unset)| *unset).filter_map(of_token).collect()
@@ -118,6 +122,6 @@ fn date(subject: &Subject) -> Option<Finding> {
         let help = "let the application pass the date, or write it after what seldom changes";
         let (expected, actual) = excerpts(&now, &then);
         let line = subject.line_of("strftime_now");
-        Some(Finding::new(rules::DATE, message, help).at(line).with(conversation.context(), expected, around(&actual, 0)))
+        Some(Finding::new(rules::DATE, message, help).at(line).with(subject.context(&conversation), expected, around(&actual, 0)))
     })
 }
