@@ -1,17 +1,18 @@
 //! `unjinja lint`: finds faults of chat templates, and prints them for people, for programs, for a workflow of GitHub or for
 //! a pull request. What is a fault, the package `unjinja-export` decides.
 
-use std::io::Write;
+mod checked;
+mod print;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::Value;
 use unjinja_analyzer::verify;
 use unjinja_build::{Source, SourceExt};
 use unjinja_dynamic::{Loaded, Origin};
 use unjinja_export::lint::{
-    Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, Target, lint, lint_response_template,
-    syntax_error,
+    Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, lint, lint_response_template, syntax_error,
 };
 use unjinja_export::response_template::{Dialect, find};
 use unjinja_spec::FormatSpec;
@@ -19,9 +20,10 @@ use unjinja_spec::FormatSpec;
 use crate::export::Reader;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
-use crate::report::{ReportFormat, github_message, github_property, markdown_code, markdown_pre, markdown_text};
-use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::{input, output, visible};
+use crate::report::ReportFormat;
+use crate::ui::Ui;
+use crate::{input, output};
+use checked::Checked;
 
 /// The arguments of `lint`.
 #[derive(Args)]
@@ -86,24 +88,6 @@ fn rule(id: &str) -> Result<Rule, String> {
     })
 }
 
-/// The findings about one template.
-struct Checked {
-    source: Source,
-    /// The file of the response template, if there is one.
-    response: Option<PathBuf>,
-    findings: Vec<Finding>,
-}
-
-impl Checked {
-    /// The file that a finding is about.
-    fn file(&self, finding: &Finding) -> &Path {
-        match (finding.target, &self.response) {
-            (Target::ResponseTemplate, Some(path)) => path,
-            _ => &self.source.path,
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let templates = input::templates(&arguments.paths)?;
@@ -120,10 +104,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     progress.finish_and_clear();
     match arguments.format {
-        ReportFormat::Human => human(&all, ui)?,
-        ReportFormat::Json => output::json(&document(&all))?,
-        ReportFormat::Github => github(&all)?,
-        ReportFormat::Markdown => markdown(&all)?,
+        ReportFormat::Human => print::human(&all, ui)?,
+        ReportFormat::Json => output::json(&print::document(&all))?,
+        ReportFormat::Github => print::github(&all)?,
+        ReportFormat::Markdown => print::markdown(&all)?,
     }
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let is_bad = |checked: &&Checked| checked.findings.iter().any(|finding| finding.severity >= least);
@@ -217,153 +201,4 @@ fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<(Pa
     let document = input::json(&own)?;
     let found = find(&document).cloned().unwrap_or(document);
     Ok(Some((own, found)))
-}
-
-/// What shows that a finding is right: names, and texts for them.
-fn evidence(finding: &Finding) -> Vec<(&'static str, String)> {
-    match &finding.evidence {
-        Some(Evidence::Conversation { conversation, expected, actual }) => {
-            vec![("conversation", conversation.to_string()), ("expected", expected.clone()), ("actual", actual.clone())]
-        }
-        Some(Evidence::Output { output, written, read }) => {
-            vec![("output", format!("{output:?}")), ("written", written.clone()), ("read", read.clone())]
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The message, with the readers that it is about.
-fn message(finding: &Finding) -> String {
-    match finding.readers.is_empty() {
-        true => finding.message.clone(),
-        false => format!("{}: {}", finding.readers.join(", "), finding.message),
-    }
-}
-
-/// How many findings of each severity there are, in words.
-fn counts(all: &[Checked]) -> String {
-    let of = |severity: Severity| {
-        all.iter().flat_map(|checked| &checked.findings).filter(|finding| finding.severity == severity).count()
-    };
-    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| match of(severity) {
-        1 => format!("1 {}", severity.name()),
-        count => format!("{count} {}s", severity.name()),
-    });
-    counts.join(", ")
-}
-
-fn human(all: &[Checked], ui: Ui) -> Done {
-    let mut out = anstream::stdout().lock();
-    for checked in all.iter().filter(|checked| !checked.findings.is_empty()) {
-        writeln!(out, "{}", paint(NAME, &visible::lines(&checked.source.place())))?;
-        for finding in &checked.findings {
-            let style = match finding.severity {
-                Severity::Error => BAD,
-                Severity::Warning => WARNING,
-                Severity::Note => FAINT,
-            };
-            let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
-            let kind = paint(style, finding.severity.name());
-            writeln!(out, "  {kind}: {}{line}: {}", finding.rule.id, visible::line(&message(finding)))?;
-            let mut row = |name: &str, text: &str| match text.is_empty() {
-                true => Ok(()),
-                false => writeln!(out, "    {} {}", paint(FAINT, &format!("{name:12}")), visible::line(text)),
-            };
-            for (name, text) in evidence(finding) {
-                row(name, &text)?;
-            }
-            row("to change", &finding.help)?;
-        }
-    }
-    if !ui.quiet {
-        let none = all.iter().all(|checked| checked.findings.is_empty());
-        let templates = if all.len() == 1 { "1 template".to_owned() } else { format!("{} templates", all.len()) };
-        let style = if none { GOOD } else { FAINT };
-        writeln!(out, "{}", paint(style, &format!("{templates}: {}", counts(all))))?;
-    }
-    Ok(())
-}
-
-fn document(all: &[Checked]) -> Value {
-    let rows = all.iter().map(|checked| {
-        let findings = checked.findings.iter().map(|finding| {
-            let nothing = || (Value::Null, Value::Null, Value::Null, Value::Null);
-            let (conversation, output, expected, actual) = match &finding.evidence {
-                Some(Evidence::Conversation { conversation, expected, actual }) => {
-                    (conversation.clone(), Value::Null, json!(expected), json!(actual))
-                }
-                Some(Evidence::Output { output, written, read }) => {
-                    (Value::Null, json!(output), json!(written), json!(read))
-                }
-                _ => nothing(),
-            };
-            json!({
-                "rule": finding.rule.id, "severity": finding.severity.name(), "target": finding.target.name(),
-                "readers": finding.readers, "message": finding.message, "help": finding.help, "line": finding.line,
-                "conversation": conversation, "output": output, "expected": expected, "actual": actual,
-            })
-        });
-        json!({
-            "template": checked.source.place(),
-            "special_tokens_known": checked.source.special_tokens.is_some(),
-            "findings": findings.collect::<Vec<Value>>(),
-        })
-    });
-    Value::Array(rows.collect())
-}
-
-/// Prints workflow commands, which GitHub shows as annotations.
-fn github(all: &[Checked]) -> Done {
-    let mut out = std::io::stdout().lock();
-    for checked in all {
-        for finding in &checked.findings {
-            let level = match finding.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Note => "notice",
-            };
-            let mut message = message(finding);
-            for (name, text) in evidence(finding) {
-                message.push_str(&format!("\n{name}: {text}"));
-            }
-            if !finding.help.is_empty() {
-                message.push_str(&format!("\nTo change: {}", finding.help));
-            }
-            // The lines of a template in JSON or GGUF are not lines of that file.
-            let path = checked.file(finding);
-            let is_source = matches!(path.extension().and_then(|e| e.to_str()), Some("json" | "gguf"));
-            let line = if is_source { 1 } else { finding.line.unwrap_or(1) };
-            let file = github_property(&path.display().to_string());
-            let (title, message) = (github_property(finding.rule.id), github_message(&message));
-            writeln!(out, "::{level} file={file},line={line},title={title}::{message}")?;
-        }
-    }
-    Ok(())
-}
-
-fn markdown(all: &[Checked]) -> Done {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "### Chat templates: {}", counts(all))?;
-    for checked in all.iter().filter(|checked| !checked.findings.is_empty()) {
-        writeln!(out, "\n**{}**", markdown_text(&checked.source.place()))?;
-        for finding in &checked.findings {
-            let sign = match finding.severity {
-                Severity::Error => "🔴",
-                Severity::Warning => "🟡",
-                Severity::Note => "⚪",
-            };
-            let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
-            let (rule, message) = (markdown_code(finding.rule.id), markdown_text(&message(finding)));
-            writeln!(out, "\n{sign} {rule}{line}: {message}")?;
-            if !finding.help.is_empty() {
-                writeln!(out, "To change: {}.", markdown_text(&finding.help))?;
-            }
-            let lines: Vec<String> = evidence(finding).iter().map(|(name, text)| format!("{name:12} {text}")).collect();
-            if !lines.is_empty() {
-                let lines = lines.join("\n");
-                writeln!(out, "\n<details><summary>Example</summary>\n<pre>{}</pre></details>", markdown_pre(&lines))?;
-            }
-        }
-    }
-    Ok(())
 }

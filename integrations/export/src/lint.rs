@@ -77,7 +77,7 @@ pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
 /// ```
 pub fn syntax_error(error: &TemplateError) -> Finding {
     let message = format!("The template cannot be parsed: {}.", experiment::one_line(error.message()));
-    Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at(Some(error.line()))
+    Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at_line(Some(error.line()))
 }
 
 fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
@@ -90,7 +90,7 @@ fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
             experiment::one_line(error.seen.lines().next().unwrap_or_default())
         );
         let plain = conversation::Conversation::of([subject.plain.user(), subject.plain.answer()]);
-        let finding = Finding::new(rules::NOT_RENDERABLE, message, error.next_step).at(line);
+        let finding = Finding::new(rules::NOT_RENDERABLE, message, error.next_step).at_line(line);
         return vec![finding.with(subject.context(&plain), error.expected, error.seen)];
     }
     let mut findings = Vec::new();

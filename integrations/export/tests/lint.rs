@@ -84,6 +84,7 @@ fn findings_read_well() -> Result<(), Failure> {
         null.line,
         Some(1 + damaged.lines().take_while(|line| !line.starts_with("{{ message.content +")).count() as u32)
     );
+    assert_eq!(null.column, Some(4));
     let Some(Evidence::Conversation { conversation, .. }) = &null.evidence else { return Err("no evidence".into()) };
     // The smallest conversation: without tools.
     assert_eq!((conversation["messages"].as_array().map(Vec::len), conversation.get("tools")), (Some(2), None));

@@ -28,7 +28,7 @@ pub(super) fn run(subject: &Subject, findings: &mut Vec<Finding>) {
         let message = format!("{}: {}.", case.sent, shown.harm.words());
         let finding = Finding::new(case.rule, message, case.help)
             .with(subject.context(&shown.conversation), shown.expected, shown.actual)
-            .at(shown.harm.line());
+            .at(shown.position);
         let implies = |known: &Finding| IMPLIED.contains(&(case.rule, known.rule)) && known.line == finding.line;
         if findings.iter().any(implies) {
             continue;

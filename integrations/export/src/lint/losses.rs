@@ -112,7 +112,8 @@ fn content_of_calls(subject: &Subject) -> Option<Finding> {
     let help = "write the content as an answer that comes before the calls, and only `reasoning_content` as reasoning";
     let expected = format!("{:?} as an answer, not after {opening:?}", words::PREAMBLE);
     let shown = around(&text, at);
-    Some(Finding::new(rules::CONTENT_AS_REASONING, message, help).with(subject.context(&conversation), expected, shown))
+    let finding = Finding::new(rules::CONTENT_AS_REASONING, message, help).at(subject.statement(&conversation, at));
+    Some(finding.with(subject.context(&conversation), expected, shown))
 }
 
 /// Whether the same text is written if the content is handed over as reasoning.
@@ -159,7 +160,9 @@ fn results(subject: &Subject) -> Option<Finding> {
                    which result belongs to which call, so the model takes one for the other.";
     let help = "write the results in the order of the calls, or write the ids of calls and results";
     let (expected, actual) = excerpts(&first, &second);
-    Some(Finding::new(rules::RESULT_NOT_LINKED, message, help).with(subject.context(&reversed), expected, actual))
+    let at = second.rfind(words::RESULT)?;
+    let finding = Finding::new(rules::RESULT_NOT_LINKED, message, help).at(subject.statement(&reversed, at));
+    Some(finding.with(subject.context(&reversed), expected, actual))
 }
 
 fn content_twice(subject: &Subject) -> Option<Finding> {
@@ -178,7 +181,7 @@ fn content_twice(subject: &Subject) -> Option<Finding> {
         let message = format!("{twice:?} is sent once and is in the prompt twice.");
         let help = "write the content of a message in one place only";
         let at = labelled.text.rfind(twice)?;
-        let finding = Finding::new(rules::CONTENT_TWICE, message, help);
+        let finding = Finding::new(rules::CONTENT_TWICE, message, help).at(labelled.labels.statement_at(at));
         Some(finding.with(subject.context(&conversation), format!("{twice:?} once"), around(&labelled.text, at)))
     })
 }
@@ -214,7 +217,7 @@ fn message_order(subject: &Subject) -> Option<Finding> {
                 let help = "write the messages in the order in which they are sent";
                 let at = labelled.text.rfind(piece)?;
                 let shown = around(&labelled.text, at);
-                let finding = Finding::new(rules::MESSAGE_ORDER, message, help);
+                let finding = Finding::new(rules::MESSAGE_ORDER, message, help).at(labelled.labels.statement_at(at));
                 return Some(finding.with(subject.context(&conversation), "the messages in their order", shown));
             }
             last = last.max(index);
@@ -249,7 +252,7 @@ fn white_space(subject: &Subject) -> Option<Finding> {
                  than the lines after it."
             );
             let help = "write the content without `| trim` and `.strip()`";
-            let finding = Finding::new(rules::WHITE_SPACE, message, help);
+            let finding = Finding::new(rules::WHITE_SPACE, message, help).at(subject.statement(&conversation, at));
             Some(finding.with(subject.context(&conversation), format!("{text:?}"), around(&prompt, at)))
         },
     )

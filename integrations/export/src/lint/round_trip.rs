@@ -2,6 +2,7 @@
 //! are compared. A simple call must come back first, so that a finding is due to the value.
 
 use serde_json::{Value, json};
+use unjinja_render::{FieldPart, Origin, SourcePosition, Span};
 use unjinja_runtime::abi_3::is_special_token;
 
 use super::compare::around;
@@ -88,7 +89,7 @@ fn value_changed(subject: &Subject) -> Option<Finding> {
             around(&text[from..], 0)
         );
         let help = "write texts as they are, and other values with `| tojson`";
-        let finding = Finding::new(rules::VALUE_CHANGED, message, help);
+        let finding = Finding::new(rules::VALUE_CHANGED, message, help).at(writer(subject, &conversation));
         Some(finding.with(subject.context(&conversation), arguments.to_string(), told(&read)))
     })
 }
@@ -98,6 +99,17 @@ fn told(read: &Result<Value, String>) -> String {
         Ok(value) => value.to_string(),
         Err(sentence) => sentence.clone(),
     }
+}
+
+/// The statement that writes the first argument.
+fn writer(subject: &Subject, conversation: &Conversation) -> Option<SourcePosition> {
+    let labelled = subject.labelled(conversation)?;
+    let is_value = |span: &&Span| {
+        let Origin::Field(field) = &span.origin else { return false };
+        field.path.contains(".arguments") && field.part == FieldPart::Value
+    };
+    let span = labelled.labels.spans().iter().find(is_value)?;
+    labelled.labels.statement_at(span.range.start)
 }
 
 /// A value that contains all that comes after a value.
@@ -121,6 +133,6 @@ fn value_can_end(subject: &Subject) -> Option<Finding> {
          there, and the rest becomes something else."
     );
     let help = "nothing, if the model was trained so; a new format should write values as JSON";
-    let finding = Finding::new(rules::VALUE_CAN_END, message, help);
+    let finding = Finding::new(rules::VALUE_CAN_END, message, help).at(writer(subject, &conversation));
     Some(finding.with(subject.context(&conversation), arguments.to_string(), told(&read)))
 }

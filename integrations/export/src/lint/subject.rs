@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use unjinja_analyzer::{AnalyzeError, GapReport, Naming, ROUND_TRIPS, analyze, gap_report, verify};
 use unjinja_codegen::interpreter;
 use unjinja_render::{
-    Clock, Encoding, Field, FieldPart, Labels, Origin, Reads, RenderError, RenderOptions, Rendered, SpecialTokens,
-    Template,
+    Clock, Encoding, Field, FieldPart, Labels, Origin, Reads, RenderError, RenderOptions, Rendered, SourcePosition,
+    SpecialTokens, Template,
 };
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 use unjinja_spec::{ArgumentsForm, CallIdForm, FormatSpec, Messages, Status, ToolFormat};
@@ -178,6 +178,11 @@ impl Subject {
         Some(Labelled { text: rendered.result.ok()?, labels: rendered.labels?, reads: rendered.reads })
     }
 
+    /// The statement of the template that writes the byte at this offset of a render.
+    pub(super) fn statement(&self, conversation: &Conversation, offset: usize) -> Option<SourcePosition> {
+        self.labelled(conversation)?.labels.statement_at(offset)
+    }
+
     /// A render within the steps that are left. A render takes some thousand steps, so only a template that does not end, or
     /// nearly so, meets the limit; then all further renders fail at once.
     fn render(&self, context: &Value, options: RenderOptions) -> Rendered {
@@ -191,12 +196,6 @@ impl Subject {
     /// The text at another time.
     pub(super) fn text_at(&self, conversation: &Conversation, clock: Clock) -> Option<String> {
         self.template.clone().with_clock(clock).render(&self.context(conversation)).ok()
-    }
-
-    /// The line of the first occurrence of a word in the source.
-    pub(super) fn line_of(&self, word: &str) -> Option<usize> {
-        let at = self.template.source().find(word)?;
-        Some(self.template.source()[..at].lines().count().max(1))
     }
 
     /// The special tokens of the renders.

@@ -184,8 +184,14 @@ fn reasoning_dropped(subject: &Subject) -> Option<Finding> {
     let message = "The prompt after the next user message leaves out the reasoning of earlier turns, which the server has \
                    computed. It computes the conversation from there again.";
     let help = "this is usual, and saves space; for agents offer a switch that keeps reasoning";
-    let (expected, actual) = excerpts(&subject.text(&earlier).ok()?, &subject.text(&conversation).ok()?);
-    Some(Finding::new(rules::REASONING_DROPPED, message, help).with(subject.context(&conversation), expected, actual))
+    let with = subject.text(&earlier).ok()?;
+    let (expected, actual) = excerpts(&with, &subject.text(&conversation).ok()?);
+    let position = with.rfind(words::REASONING).and_then(|at| subject.statement(&earlier, at));
+    Some(Finding::new(rules::REASONING_DROPPED, message, help).at(position).with(
+        subject.context(&conversation),
+        expected,
+        actual,
+    ))
 }
 
 /// A generation prompt that is missing, or ends before the answer begins.

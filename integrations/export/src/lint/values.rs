@@ -70,11 +70,9 @@ fn python_in_calls(subject: &Subject) -> Option<Finding> {
              and texts in it are escaped in another way: the model learns from its own earlier calls to write it."
                 .to_owned()
         };
-        let finding = Finding::new(rules::PYTHON_IN_CALLS, message, "write the value with `| tojson`").with(
-            subject.context(&conversation),
-            format!("{value}"),
-            around(&labelled.text, at),
-        );
+        let finding = Finding::new(rules::PYTHON_IN_CALLS, message, "write the value with `| tojson`")
+            .at(labelled.labels.statement_at(at))
+            .with(subject.context(&conversation), format!("{value}"), around(&labelled.text, at));
         return Some(if in_json { finding } else { finding.at_most(Severity::Warning) });
     }
     None
@@ -97,7 +95,7 @@ fn python_in_tools(subject: &Subject) -> Option<Finding> {
     );
     let expected = "schemas as JSON: \"type\": \"boolean\", \"default\": true";
     let help = "write the tool, or the part of it, with `| tojson`";
-    Some(Finding::new(rules::PYTHON_IN_TOOLS, message, help).with(
+    Some(Finding::new(rules::PYTHON_IN_TOOLS, message, help).at(labelled.labels.statement_at(at)).with(
         subject.context(&conversation),
         expected,
         around(&labelled.text, at),
@@ -130,7 +128,8 @@ fn html_escape(subject: &Subject) -> Option<Finding> {
         let message = "Text of the conversation or of a tool is escaped as for HTML: the model reads `&lt;` or `&#34;` where \
                        `<` or a quote was written.";
         let help = "remove the filter `escape` (or `e`); a prompt is no HTML";
-        Some(Finding::new(rules::HTML_ESCAPE, message, help).with(subject.context(&conversation), text, around(&labelled.text, at)))
+        let finding = Finding::new(rules::HTML_ESCAPE, message, help).at(labelled.labels.statement_at(at));
+        Some(finding.with(subject.context(&conversation), text, around(&labelled.text, at)))
     })
 }
 
@@ -166,7 +165,7 @@ fn unescaped_quote(subject: &Subject) -> Option<Finding> {
             );
             let help = "write the text with `| tojson`, which adds the quotes and escapes what is in it";
             let expected = Value::from(text).to_string();
-            let finding = Finding::new(rules::UNESCAPED_QUOTE, message, help);
+            let finding = Finding::new(rules::UNESCAPED_QUOTE, message, help).at(labelled.labels.statement_at(at));
             Some(finding.with(subject.context(&conversation), expected, around(&labelled.text, at)).at_most(severity))
         })
     })
