@@ -22,9 +22,10 @@
 
 // `rules`: the list of rules. `finding` and `severity`: what is reported. `conversation`: what templates are asked. `subject`: the
 // template, and all renders. `options`: what else is known. `compare`: shows differences. `experiment`: two conversations that
-// differ in one respect. The others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
+// differ in one respect. `advice`: what to change, by the format of calls. The others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
 // `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
 
+mod advice;
 mod cases;
 mod compare;
 mod conversation;

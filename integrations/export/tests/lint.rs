@@ -100,3 +100,30 @@ fn rules_have_names_and_sentences() {
     ids.dedup();
     assert_eq!(ids.len(), RULES.len());
 }
+
+/// Where each argument is written on its own, nobody can take JSON text apart in the template.
+#[test]
+fn advice_fits_the_format() -> Result<(), Failure> {
+    let json = "{{ arguments if arguments is string else arguments | tojson }}";
+    let sound = read("sound.jinja")?;
+    let tags = sound.replace(
+        &format!("{{\"id\": {{{{ call.id | tojson }}}}, \"name\": {{{{ call.function.name | tojson }}}}, \"arguments\": {json}}}"),
+        "{{ call.function.name }}{% for key, value in arguments.items() %}<|key|>{{ key }}<|value|>{{ value }}<|stop|>{% endfor %}",
+    );
+    assert_ne!(tags, sound);
+    let help = |source: &str, rule: &str| {
+        let found = findings(source, &LintOptions::default());
+        found.iter().find(|finding| finding.rule.id == rule).map(|f| f.help.clone()).ok_or_else(|| shown(&found))
+    };
+    let whole = sound.replace(json, "{{ arguments | tojson }}");
+    let cases = [
+        (&whole, "text-arguments", "arguments | tojson"),
+        (&tags, "text-arguments", "raise_exception"),
+        (&tags, "python-in-calls", "value if value is string else value | tojson"),
+    ];
+    for (source, rule, expected) in cases {
+        let help = help(source, rule)?;
+        assert!(help.contains(expected), "{rule}: {help}");
+    }
+    Ok(())
+}

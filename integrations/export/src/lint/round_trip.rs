@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use unjinja_render::{FieldPart, Origin, SourcePosition, Span};
 use unjinja_runtime::abi_3::is_special_token;
 
+use super::advice::advice;
 use super::compare::around;
 use super::conversation::{Conversation, words};
 use super::finding::Finding;
@@ -88,7 +89,8 @@ fn value_changed(subject: &Subject) -> Option<Finding> {
              and every parser lose it. The template writes {:?}.",
             around(&text[from..], 0)
         );
-        let help = "write texts as they are, and other values with `| tojson`";
+        let usual = "write texts as they are, and other values with `| tojson`";
+        let help = advice(rules::VALUE_CHANGED, subject).unwrap_or(usual);
         let finding = Finding::new(rules::VALUE_CHANGED, message, help).at(writer(subject, &conversation));
         Some(finding.with(subject.context(&conversation), arguments.to_string(), told(&read)))
     })

@@ -6,6 +6,7 @@ use unjinja_render::{Encoding, Field, FieldPart, Origin};
 use unjinja_spec::ArgumentsForm;
 use unjinja_spec::ToolFormat;
 
+use super::advice::advice;
 use super::compare::around;
 use super::conversation::{Conversation, words};
 use super::finding::Finding;
@@ -59,6 +60,7 @@ fn python_in_calls(subject: &Subject) -> Option<Finding> {
         };
         let path = "messages[1].tool_calls[0].function.arguments";
         let Some((at, piece)) = first_python(&labelled, path) else { continue };
+        let help = advice(rules::PYTHON_IN_CALLS, subject).unwrap_or("write the value with `| tojson`");
         let in_json = matches!(subject.tool_format(), ToolFormat::JsonNative | ToolFormat::TagWithJson);
         let message = if !piece.contains('\'') {
             format!(
@@ -70,9 +72,11 @@ fn python_in_calls(subject: &Subject) -> Option<Finding> {
              and texts in it are escaped in another way: the model learns from its own earlier calls to write it."
                 .to_owned()
         };
-        let finding = Finding::new(rules::PYTHON_IN_CALLS, message, "write the value with `| tojson`")
-            .at(labelled.labels.statement_at(at))
-            .with(subject.context(&conversation), format!("{value}"), around(&labelled.text, at));
+        let finding = Finding::new(rules::PYTHON_IN_CALLS, message, help).at(labelled.labels.statement_at(at)).with(
+            subject.context(&conversation),
+            format!("{value}"),
+            around(&labelled.text, at),
+        );
         return Some(if in_json { finding } else { finding.at_most(Severity::Warning) });
     }
     None
@@ -163,7 +167,9 @@ fn unescaped_quote(subject: &Subject) -> Option<Finding> {
                 "The text of {what} is put between quotes, and quotes in it stay as they are: the first one ends the text \
                  for whoever reads it."
             );
-            let help = "write the text with `| tojson`, which adds the quotes and escapes what is in it";
+            let usual = "write the text with `| tojson`, which adds the quotes and escapes what is in it";
+            let in_call = path.contains(".arguments");
+            let help = advice(rules::UNESCAPED_QUOTE, subject).filter(|_| in_call).unwrap_or(usual);
             let expected = Value::from(text).to_string();
             let finding = Finding::new(rules::UNESCAPED_QUOTE, message, help).at(labelled.labels.statement_at(at));
             Some(finding.with(subject.context(&conversation), expected, around(&labelled.text, at)).at_most(severity))
