@@ -2,8 +2,11 @@
 //! a pull request. What is a fault, the package `unjinja-export` decides.
 
 mod checked;
+mod config;
 mod print;
+mod sarif;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -20,23 +23,29 @@ use unjinja_spec::FormatSpec;
 use crate::export::Reader;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
-use crate::report::ReportFormat;
 use crate::ui::Ui;
 use crate::{input, output};
 use checked::Checked;
+use config::{Config, Verdict};
 
 /// The arguments of `lint`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Templates: files, folders of them, or `-`.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "explain")]
     paths: Vec<PathBuf>,
+    /// Say why this rule matters, with an example and what to do.
+    #[arg(long, value_name = "RULE", value_parser = rule, conflicts_with = "paths")]
+    explain: Option<Rule>,
     /// Only this rule; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     rule: Vec<Rule>,
     /// Not this rule; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     allow: Vec<Rule>,
+    /// The configuration; by default `unjinja-lint.toml` in the template's folder, or in the nearest one above it.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The response template; by default the one in the template's own file, or next to it in `tokenizer_config.json` or
     /// `response_template.json`.
     #[arg(long, value_name = "FILE")]
@@ -55,9 +64,25 @@ pub(crate) struct Arguments {
     strict: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
-    format: ReportFormat,
+    format: LintFormat,
     #[command(flatten)]
     parser: ParserArgs,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LintFormat {
+    /// For people.
+    #[value(alias = "text")]
+    Human,
+    /// JSON, one document.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+    /// Annotations for a GitHub workflow, on the lines of the templates.
+    Github,
+    /// A summary for a pull request.
+    Markdown,
 }
 
 /// How bad a finding must be to be printed.
@@ -90,6 +115,17 @@ fn rule(id: &str) -> Result<Rule, String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    if let Some(rule) = arguments.explain {
+        writeln!(
+            std::io::stdout(),
+            "{} ({}): {}\n\n{}",
+            rule.id,
+            rule.severity.name(),
+            rule.about,
+            rule.explanation()
+        )?;
+        return Ok(());
+    }
     let templates = input::templates(&arguments.paths)?;
     arguments.parser.for_templates(templates.len())?;
     let progress = ui.progress(templates.len());
@@ -104,10 +140,11 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     progress.finish_and_clear();
     match arguments.format {
-        ReportFormat::Human => print::human(&all, ui)?,
-        ReportFormat::Json => output::json(&print::document(&all))?,
-        ReportFormat::Github => print::github(&all)?,
-        ReportFormat::Markdown => print::markdown(&all)?,
+        LintFormat::Human => print::human(&all, ui)?,
+        LintFormat::Json => output::json(&print::document(&all))?,
+        LintFormat::Sarif => output::json(&sarif::sarif(&all))?,
+        LintFormat::Github => print::github(&all)?,
+        LintFormat::Markdown => print::markdown(&all)?,
     }
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let is_bad = |checked: &&Checked| checked.findings.iter().any(|finding| finding.severity >= least);
@@ -153,7 +190,13 @@ fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments)
     if let (Some(response), Some(loaded)) = (response, &loaded) {
         findings.extend(of_response_template(source, response, &loaded.spec, arguments));
     }
-    findings.retain(|finding| {
+    let config = Config::of(&source.path, arguments.config.as_deref())?;
+    findings.retain_mut(|finding| {
+        match config.verdict(&source.path, finding.rule) {
+            Some(Verdict::Allow) => return false,
+            Some(Verdict::Deny) => finding.severity = Severity::Error,
+            None => {}
+        }
         (arguments.rule.is_empty() || arguments.rule.contains(&finding.rule))
             && !arguments.allow.contains(&finding.rule)
             && finding.severity >= arguments.level.severity()

@@ -22,10 +22,12 @@
 
 // `rules`: the list of rules. `finding` and `severity`: what is reported. `conversation`: what templates are asked. `subject`: the
 // template, and all renders. `options`: what else is known. `compare`: shows differences. `experiment`: two conversations that
-// differ in one respect. `advice`: what to change, by the format of calls. The others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
+// differ in one respect. `advice`: what to change, by the format of calls. `allow`: comments of the template that allow rules. The
+// others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
 // `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
 
 mod advice;
+mod allow;
 mod cases;
 mod compare;
 mod conversation;
@@ -57,14 +59,19 @@ use subject::Subject;
 
 /// Finds the faults of a chat template. The findings are in the order of [`RULES`].
 ///
+/// A comment `{# unjinja-lint: allow RULE #}` in the template leaves out the findings of a rule.
+///
 /// The template's special tokens, if it has none, are replaced by `<s>` and `</s>`.
 pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
     // One stack for all renders.
     let found = with_big_stack(|| lint_here(template, options));
-    found.unwrap_or_else(|panicked| {
+    let found = found.unwrap_or_else(|panicked| {
         let message = format!("The template cannot be rendered: {panicked}.");
         vec![Finding::new(rules::NOT_RENDERABLE, message, "report this with the template")]
-    })
+    });
+    let mut findings = allow::apply(template.source(), RULES, found);
+    findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
+    findings
 }
 
 /// The finding for a template that cannot be parsed.
@@ -102,6 +109,5 @@ fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
     markers::run(&subject, options, &mut findings);
     variables::run(&subject, options, &mut findings);
     round_trip::run(&subject, &mut findings);
-    findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
     findings
 }

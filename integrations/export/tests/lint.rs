@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use unjinja_export::lint::{Evidence, Finding, LintOptions, RULES, lint, syntax_error};
+use unjinja_export::lint::{Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, lint, syntax_error};
 use unjinja_render::Template;
 
 type Failure = Box<dyn Error>;
@@ -96,9 +96,28 @@ fn rules_have_names_and_sentences() {
     let mut ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert!(RULES.iter().all(|rule| rule.about.ends_with('.')));
     assert!(ids.iter().all(|id| id.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+    ids.extend(RESPONSE_RULES.iter().map(|rule| rule.id));
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), RULES.len());
+    assert_eq!(ids.len(), RULES.len() + RESPONSE_RULES.len());
+}
+
+/// `--explain` and the page have the same text.
+#[test]
+fn every_rule_is_explained() -> Result<(), Failure> {
+    let mut page = String::from(
+        "# The rules of the linter\n\nWhy each rule of [unjinja lint](lint.md) matters, an example, and what to do. \
+         `unjinja lint --explain RULE` prints the same.\n",
+    );
+    for rule in RULES.iter().chain(RESPONSE_RULES) {
+        let text = rule.explanation();
+        for part in ["**Why.** ", "\n\n**Example.** ", "\n\n**What to do.** "] {
+            assert_eq!(text.matches(part).count(), 1, "{}: {part}", rule.id);
+        }
+        assert!(!text.contains("\n## "), "{}", rule.id);
+        page.push_str(&format!("\n## {}\n\n{} At worst: {}.\n\n{text}\n", rule.id, rule.about, rule.severity.name()));
+    }
+    unjinja_testkit::expect::file(&unjinja_testkit::root().join("docs/lint-rules.md"), &page)
 }
 
 /// Where each argument is written on its own, nobody can take JSON text apart in the template.
