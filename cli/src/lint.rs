@@ -3,6 +3,7 @@
 
 mod checked;
 mod config;
+mod mend;
 mod print;
 mod sarif;
 
@@ -15,9 +16,11 @@ use unjinja_analyzer::verify;
 use unjinja_build::{Source, SourceExt};
 use unjinja_dynamic::{Loaded, Origin};
 use unjinja_export::lint::{
-    Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, lint, lint_response_template, syntax_error,
+    Finding, LintOptions, RESPONSE_RULES, RULES, Repaired, Rule, Severity, can_fix, fix, lint, lint_response_template,
+    syntax_error,
 };
 use unjinja_export::response_template::{Dialect, find};
+use unjinja_render::{Template, TemplateError};
 use unjinja_spec::FormatSpec;
 
 use crate::export::Reader;
@@ -56,6 +59,13 @@ pub(crate) struct Arguments {
     /// How many random conversations are tried with a response template.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
+    /// Repair what can be repaired, in the files of the templates. A change is only made if renders show that it repairs the finding
+    /// and changes nothing else.
+    #[arg(long)]
+    fix: bool,
+    /// Print the changes that --fix would make, and make none. The exit code is 1 if there are any.
+    #[arg(long, conflicts_with_all = ["fix", "format"])]
+    diff: bool,
     /// Print findings of this level and above.
     #[arg(long, value_enum, default_value = "note")]
     level: Level,
@@ -116,29 +126,46 @@ fn rule(id: &str) -> Result<Rule, String> {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if let Some(rule) = arguments.explain {
-        writeln!(
-            std::io::stdout(),
-            "{} ({}): {}\n\n{}",
-            rule.id,
-            rule.severity.name(),
-            rule.about,
-            rule.explanation()
-        )?;
+        let (about, text) = (rule.about, rule.explanation());
+        let fix =
+            if can_fix(rule) { "\n\n`unjinja lint --fix` can repair many templates with this finding." } else { "" };
+        writeln!(std::io::stdout(), "{} ({}): {about}\n\n{text}{fix}", rule.id, rule.severity.name())?;
         return Ok(());
     }
     let templates = input::templates(&arguments.paths)?;
     arguments.parser.for_templates(templates.len())?;
     let progress = ui.progress(templates.len());
     let mut all = Vec::new();
+    let mut changed = 0;
     for source in templates {
-        let source = source.map_err(|error| Failure::Input(error.to_string()))?;
+        let mut source = source.map_err(|error| Failure::Input(error.to_string()))?;
         progress.set_message(source.file());
         let response = response_template(&source, arguments.response_template.as_deref())?;
-        let findings = of_template(&source, response.as_ref().map(|(_, found)| found), arguments)?;
+        let found = response.as_ref().map(|(_, found)| found);
+        let mut findings = of_template(&source, found, arguments)?;
+        let wants = arguments.fix || arguments.diff;
+        let mended = if wants { repaired(&source, &findings, arguments)? } else { None };
         progress.inc(1);
+        if let Some(repaired) = mended {
+            if arguments.diff {
+                changed += 1;
+                progress.suspend(|| mend::diff(&source, &repaired))?;
+            } else {
+                mend::write(&source, &repaired, ui)?;
+                source.text = repaired.source;
+                findings = of_template(&source, found, arguments)?;
+            }
+        }
         all.push(Checked { source, response: response.map(|(path, _)| path), findings });
     }
     progress.finish_and_clear();
+    if arguments.diff {
+        return match changed {
+            0 => Ok(()),
+            1 => Err(Failure::Found("1 template would be repaired".to_owned())),
+            count => Err(Failure::Found(format!("{count} templates would be repaired"))),
+        };
+    }
     match arguments.format {
         LintFormat::Human => print::human(&all, ui)?,
         LintFormat::Json => output::json(&print::document(&all))?,
@@ -158,34 +185,55 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
 }
 
-/// The findings that were asked for.
-fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+/// A template, and what is known of it.
+struct Prepared {
+    /// The spec, unless the template cannot be analysed.
+    loaded: Option<Loaded>,
+    template: Result<Template, TemplateError>,
+    options: LintOptions,
+}
+
+fn prepared(source: &Source, arguments: &Arguments) -> Result<Prepared, Failure> {
     let loaded = match arguments.parser.analysed(source) {
         Ok(loaded) => Some(loaded),
         // A template that cannot be parsed or analysed has its own finding.
         Err(Failure::Found(_)) => None,
         Err(failure) => return Err(failure),
     };
-    let mut findings = match source.template() {
-        Err(error) => vec![syntax_error(&error)],
-        Ok(template) => {
-            // As `unjinja render` does it: what the template's own file lacks, its spec or overlay may give.
-            let mut tokens = template.tokens().clone();
-            if let Some(loaded) = &loaded {
-                tokens.bos = tokens.bos.or_else(|| loaded.spec.tokens.bos.clone());
-                tokens.eos = tokens.eos.or_else(|| loaded.spec.tokens.eos.clone());
-            }
-            let template = template.with_tokens(tokens);
-            let mut options = LintOptions::default();
-            if let Some(tokens) = &source.special_tokens {
-                options = options.special_tokens(tokens.clone());
-            }
-            let is_own = |loaded: &&Loaded| loaded.origin == Origin::Analysed && loaded.corrections.is_empty();
-            if let Some(loaded) = loaded.as_ref().filter(|loaded| !is_own(loaded)) {
-                options = options.spec(loaded.spec.clone());
-            }
-            lint(&template, &options)
+    let template = source.template().map(|template| {
+        // As `unjinja render` does it: what the template's own file lacks, its spec or overlay may give.
+        let mut tokens = template.tokens().clone();
+        if let Some(loaded) = &loaded {
+            tokens.bos = tokens.bos.or_else(|| loaded.spec.tokens.bos.clone());
+            tokens.eos = tokens.eos.or_else(|| loaded.spec.tokens.eos.clone());
         }
+        template.with_tokens(tokens)
+    });
+    let mut options = LintOptions::default();
+    if let Some(tokens) = &source.special_tokens {
+        options = options.special_tokens(tokens.clone());
+    }
+    let is_own = |loaded: &&Loaded| loaded.origin == Origin::Analysed && loaded.corrections.is_empty();
+    if let Some(loaded) = loaded.as_ref().filter(|loaded| !is_own(loaded)) {
+        options = options.spec(loaded.spec.clone());
+    }
+    Ok(Prepared { loaded, template, options })
+}
+
+/// The template with repairs of these findings, if there are any.
+fn repaired(source: &Source, findings: &[Finding], arguments: &Arguments) -> Result<Option<Repaired>, Failure> {
+    let rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
+    let Prepared { template, options, .. } = prepared(source, arguments)?;
+    let repaired = template.ok().map(|template| fix(&template, &options, &rules));
+    Ok(repaired.filter(|repaired| !repaired.rules.is_empty()))
+}
+
+/// The findings that were asked for.
+fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+    let Prepared { loaded, template, options } = prepared(source, arguments)?;
+    let mut findings = match template {
+        Err(error) => vec![syntax_error(&error)],
+        Ok(template) => lint(&template, &options),
     };
     if let (Some(response), Some(loaded)) = (response, &loaded) {
         findings.extend(of_response_template(source, response, &loaded.spec, arguments));

@@ -22,9 +22,9 @@
 
 // `rules`: the list of rules. `finding` and `severity`: what is reported. `conversation`: what templates are asked. `subject`: the
 // template, and all renders. `options`: what else is known. `compare`: shows differences. `experiment`: two conversations that
-// differ in one respect. `advice`: what to change, by the format of calls. `allow`: comments of the template that allow rules. The
-// others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
-// `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
+// differ in one respect. `advice`: what to change, by the format of calls. `allow`: comments of the template that allow rules. `fix`,
+// `repairs` and `expressions`: changes of the source, and the proof that they repair a finding. The others are groups of rules:
+// `cases` (what clients send, as data), `values`, `losses`, `turns`, `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
 
 mod advice;
 mod allow;
@@ -32,10 +32,13 @@ mod cases;
 mod compare;
 mod conversation;
 mod experiment;
+mod expressions;
 mod finding;
+mod fix;
 mod losses;
 mod markers;
 mod options;
+mod repairs;
 mod response;
 mod round_trip;
 mod rules;
@@ -45,11 +48,13 @@ mod turns;
 mod values;
 mod variables;
 
-use unjinja_analyzer::refused_answer;
+use serde_json::Value;
+use unjinja_analyzer::{AnalyzeError, refused_answer};
 use unjinja_render::{Template, TemplateError, with_big_stack};
 
 use finding::capitalised;
 pub use finding::{Evidence, Finding, Target};
+pub use fix::{Repaired, can_fix, fix};
 pub use options::LintOptions;
 pub use response::lint_response_template;
 pub use rules::{RESPONSE_RULES, RULES, Rule};
@@ -64,14 +69,20 @@ use subject::Subject;
 /// The template's special tokens, if it has none, are replaced by `<s>` and `</s>`.
 pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
     // One stack for all renders.
-    let found = with_big_stack(|| lint_here(template, options));
-    let found = found.unwrap_or_else(|panicked| {
+    let found = with_big_stack(|| examine(template, options).0);
+    found.unwrap_or_else(|panicked| {
         let message = format!("The template cannot be rendered: {panicked}.");
         vec![Finding::new(rules::NOT_RENDERABLE, message, "report this with the template")]
-    });
+    })
+}
+
+/// The findings, and the variables of all renders that were made for them.
+fn examine(template: &Template, options: &LintOptions) -> (Vec<Finding>, Vec<Value>) {
+    let (subject, analysed) = Subject::new(template, options.spec.as_ref());
+    let found = lint_here(&subject, analysed, options);
     let mut findings = allow::apply(template.source(), RULES, found);
     findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
-    findings
+    (findings, subject.tried())
 }
 
 /// The finding for a template that cannot be parsed.
@@ -88,8 +99,7 @@ pub fn syntax_error(error: &TemplateError) -> Finding {
     Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at_line(Some(error.line()))
 }
 
-fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
-    let (subject, analysed) = Subject::new(template, options.spec.as_ref());
+fn lint_here(subject: &Subject, analysed: Result<(), AnalyzeError>, options: &LintOptions) -> Vec<Finding> {
     if let Some(error) = analysed.err().or_else(|| refused_answer(subject.template())) {
         let line = error.line.and_then(|line| usize::try_from(line).ok());
         let message = format!(
@@ -102,12 +112,12 @@ fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
         return vec![finding.with(subject.context(&plain), error.expected, error.seen)];
     }
     let mut findings = Vec::new();
-    cases::run(&subject, &mut findings);
-    values::run(&subject, &mut findings);
-    losses::run(&subject, &mut findings);
-    turns::run(&subject, &mut findings);
-    markers::run(&subject, options, &mut findings);
-    variables::run(&subject, options, &mut findings);
-    round_trip::run(&subject, &mut findings);
+    cases::run(subject, &mut findings);
+    values::run(subject, &mut findings);
+    losses::run(subject, &mut findings);
+    turns::run(subject, &mut findings);
+    markers::run(subject, options, &mut findings);
+    variables::run(subject, options, &mut findings);
+    round_trip::run(subject, &mut findings);
     findings
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use unjinja_export::lint::{Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, lint, syntax_error};
+use unjinja_export::lint::{Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, can_fix, lint, syntax_error};
 use unjinja_render::Template;
 
 type Failure = Box<dyn Error>;
@@ -116,6 +116,9 @@ fn every_rule_is_explained() -> Result<(), Failure> {
         }
         assert!(!text.contains("\n## "), "{}", rule.id);
         page.push_str(&format!("\n## {}\n\n{} At worst: {}.\n\n{text}\n", rule.id, rule.about, rule.severity.name()));
+        if can_fix(*rule) {
+            page.push_str("\n`unjinja lint --fix` can repair many templates with this finding.\n");
+        }
     }
     unjinja_testkit::expect::file(&unjinja_testkit::root().join("docs/lint-rules.md"), &page)
 }

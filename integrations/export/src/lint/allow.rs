@@ -70,8 +70,7 @@ pub(super) fn apply(source: &str, list: &[Rule], mut findings: Vec<Finding>) -> 
                 Some(_) => {}
                 None if list == RULES => {
                     let message = format!("A comment allows `{word}`, and there is no such rule.");
-                    let help = "correct the name, or remove it; `unjinja lint --explain RULE` tells of a rule, and of all if it does not \
-                                know the name";
+                    let help = "correct the name, or remove it; docs/lint.md lists the rules";
                     about.push(Finding::new(rules::UNKNOWN_ALLOW, message, help).at(Some(position)));
                 }
                 None => {}

@@ -178,6 +178,13 @@ impl Subject {
         Some(Labelled { text: rendered.result.ok()?, labels: rendered.labels?, reads: rendered.reads })
     }
 
+    /// The variables of all renders that were made until now.
+    pub(super) fn tried(&self) -> Vec<Value> {
+        let mut keys: Vec<String> = self.texts.borrow().keys().cloned().collect();
+        keys.sort_unstable();
+        keys.iter().filter_map(|key| serde_json::from_str(key).ok()).collect()
+    }
+
     /// The statement of the template that writes the byte at this offset of a render.
     pub(super) fn statement(&self, conversation: &Conversation, offset: usize) -> Option<SourcePosition> {
         self.labelled(conversation)?.labels.statement_at(offset)
