@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use unjinja_export::lint::{Evidence, Finding, LintOptions, RULES, Severity, lint, syntax_error};
 use unjinja_render::Template;
 use unjinja_testkit::{corpus, expect, root};
@@ -80,6 +81,7 @@ fn findings_of_the_corpus() -> Result<(), Failure> {
     let found = found(&corpus)?;
     findings_are_complete(&found);
     findings_can_be_repeated(&corpus, &found)?;
+    changed_prefixes_are_found(&corpus, &found)?;
     published_faults_are_found(&found)?;
     expect::part(&root().join("docs/lint.md"), "rules", &table(&found))
 }
@@ -135,6 +137,40 @@ fn findings_can_be_repeated(corpus: &Path, found: &Found) -> Result<(), Failure>
     }
     assert!(problems.is_empty(), "{problems}");
     assert!(repeated > 1000, "{repeated}");
+    Ok(())
+}
+
+/// The test that TRL makes before it trains with tools: the text of a call must be the beginning of the text of the same call and
+/// its result. `prefix-changes` finds every template that fails it.
+fn changed_prefixes_are_found(corpus: &Path, found: &Found) -> Result<(), Failure> {
+    let calls = json!([{"type": "function", "function": {"name": "dummy", "arguments": {}}}]);
+    let user = json!({"role": "user", "content": "dummy"});
+    let call = json!({"role": "assistant", "content": "", "tool_calls": calls});
+    let result = json!({"role": "tool", "name": "dummy", "content": "dummy"});
+    let (mut failed, mut missed) = (0, Vec::new());
+    for path in templates(corpus)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Ok(template) = Template::parse(&name, &fs::read_to_string(&path)?) else { continue };
+        let text = |messages: &[&Value], prompt: bool| {
+            let tokens =
+                json!({"messages": messages, "add_generation_prompt": prompt, "bos_token": "<s>", "eos_token": "</s>"});
+            template.render(&tokens)
+        };
+        let (Ok(short), Ok(long)) = (text(&[&user, &call], false), text(&[&user, &call, &result], true)) else {
+            continue;
+        };
+        if long.starts_with(&short) {
+            continue;
+        }
+        failed += 1;
+        if !found.get(&name).is_some_and(|findings| findings.iter().any(|finding| finding.rule.id == "prefix-changes"))
+        {
+            missed.push(format!("{name}\n  {short:?}\n  {long:?}"));
+        }
+    }
+    println!("{failed} templates fail TRL's test of the prefix, and {} of them are missed", missed.len());
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    assert!(failed > 20, "{failed}");
     Ok(())
 }
 
