@@ -71,6 +71,26 @@ fn what_would_not_be_the_same_conversation_is_left() -> Result<(), Failure> {
     Ok(())
 }
 
+/// An empty block of reasoning is in the last turn only, so a call is written anew as soon as its result follows.
+#[test]
+fn a_block_that_comes_and_goes_is_kept() -> Result<(), Failure> {
+    let calls = CALLS.replace("ARGUMENTS", "call.function.arguments | tojson");
+    let source = template("message.content or ''", &calls).replace(
+        "|>{{ message.content",
+        "|>{% if message.role == 'assistant' and loop.last %}<|think|><|thought|>{% endif %}{{ message.content",
+    );
+    let before = lint(&Template::parse("chat.jinja", &source)?, &LintOptions::default());
+    assert!(before.iter().any(|finding| finding.rule.id == "prefix-changes"), "{before:?}");
+    // `true` writes the block in the turns of users too, so the other constant is the repair.
+    let repaired = repaired(&source)?;
+    assert!(rules(&repaired).contains(&"prefix-changes"), "{}", repaired.source);
+    let context = json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]});
+    let longer = json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}, {"role": "user", "content": "So"}]});
+    let after = Template::parse("chat.jinja", &repaired.source)?;
+    assert!(after.render(&longer)?.starts_with(&after.render(&context)?));
+    Ok(())
+}
+
 /// Repairs of the whole corpus. Each is shown to be right by the linter that looks at the repaired template.
 #[test]
 fn repairs_of_the_corpus() -> Result<(), Failure> {

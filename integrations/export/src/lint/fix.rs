@@ -5,9 +5,10 @@
 use serde_json::Value;
 use unjinja_render::{Template, with_big_stack};
 
-use super::finding::Finding;
+use super::compare::common_prefix;
+use super::finding::{Evidence, Finding};
 use super::options::LintOptions;
-use super::repairs::{REPAIRS, Repair};
+use super::repairs::{REPAIRS, Repair, Sameness};
 use super::rules::Rule;
 
 /// A template after its repairs.
@@ -55,15 +56,9 @@ fn fix_here(template: &Template, options: &LintOptions, rules: &[Rule]) -> Repai
     let mut repaired = Repaired { source: template.source().to_owned(), rules: Vec::new() };
     let mut tried = Tried::new(template, options);
     for repair in REPAIRS.iter().filter(|repair| rules.contains(&repair.rule)) {
-        if !tried.findings.iter().any(|finding| finding.rule == repair.rule) {
-            continue;
-        }
-        let sources = (repair.edits)(&repaired.source);
-        let mut good = sources.into_iter().filter_map(|source| tried.accept(repair, &source, options));
-        if let Some(next) = good.next() {
+        if let Some(next) = tried.repaired(repair, options) {
             next.template.source().clone_into(&mut repaired.source);
             repaired.rules.push(repair.rule);
-            drop(good);
             tried = next;
         }
     }
@@ -83,36 +78,105 @@ impl Tried {
         Self { template: template.clone(), findings, contexts }
     }
 
-    /// The template with another source, if that repairs the finding and nothing else.
-    fn accept(&self, repair: &Repair, source: &str, options: &LintOptions) -> Option<Tried> {
-        let parsed = Template::parse(self.template.name(), source).ok()?;
-        let template = parsed.with_tokens(self.template.tokens().clone()).with_limits(self.template.limits().clone());
-        // Renders are cheap, so they come first.
-        if source == self.template.source()
-            || !self.contexts.iter().all(|context| self.is_same(repair, &template, context))
-        {
-            return None;
-        }
-        let next = Tried::new(&template, options);
-        // The new linter may have asked other conversations.
-        let is_known = |finding: &Finding| {
-            self.findings.iter().any(|known| known.rule == finding.rule && known.severity >= finding.severity)
+    /// The template with a repair of the findings of one rule.
+    fn repaired(&self, repair: &Repair, options: &LintOptions) -> Option<Tried> {
+        let finding = self.findings.iter().find(|finding| finding.rule == repair.rule)?;
+        // Only this one has a block.
+        let blocks = match repair.sameness {
+            Sameness::Block => self.blocks(finding),
+            _ => vec![String::new()],
         };
-        let gone = !next.findings.iter().any(|finding| finding.rule == repair.rule);
-        let good = gone && next.findings.iter().all(is_known);
-        (good && next.contexts.iter().all(|context| self.is_same(repair, &template, context))).then_some(next)
+        let mut possible = Vec::new();
+        for source in (repair.edits)(self.template.source()) {
+            let Ok(parsed) = Template::parse(self.template.name(), &source) else { continue };
+            let template =
+                parsed.with_tokens(self.template.tokens().clone()).with_limits(self.template.limits().clone());
+            // Renders are cheap, so they come first.
+            for block in &blocks {
+                if let Some(changed) = self.changed(repair, &template, &self.contexts, block) {
+                    possible.push((changed, template.clone(), block));
+                }
+            }
+        }
+        // The edits begin with the smallest. Of conditions, the best changes the fewest conversations.
+        if matches!(repair.sameness, Sameness::Block) {
+            possible.sort_by_key(|(changed, ..)| *changed);
+        }
+        possible.into_iter().find_map(|(_, template, block)| {
+            let next = Tried::new(&template, options);
+            let is_known = |other: &Finding| {
+                self.findings.iter().any(|known| known.rule == other.rule && known.severity >= other.severity)
+            };
+            let is_left = |other: &Finding| match repair.sameness {
+                // That an answer changes in the end is another finding of the same rule.
+                Sameness::Block => other.severity >= finding.severity,
+                _ => true,
+            };
+            let gone = !next.findings.iter().any(|other| other.rule == repair.rule && is_left(other));
+            // The new linter may have asked other conversations.
+            let good = gone
+                && next.findings.iter().all(is_known)
+                && self.changed(repair, &template, &next.contexts, block).is_some();
+            good.then_some(next)
+        })
     }
 
-    /// Whether the new template renders a conversation as this one renders the same conversation without the fault.
-    fn is_same(&self, repair: &Repair, template: &Template, context: &Value) -> bool {
-        let mut plain = context.clone();
-        (repair.plain)(&mut plain);
-        match (self.template.render(&plain), template.render(context)) {
-            (Ok(before), Ok(after)) => {
-                before == after || repair.spaces_differ && plain != *context && words(&before) == words(&after)
+    /// How many conversations the new template renders otherwise; `None` if it renders one otherwise than it may.
+    fn changed(&self, repair: &Repair, template: &Template, contexts: &[Value], block: &str) -> Option<usize> {
+        if template.source() == self.template.source() {
+            return None;
+        }
+        let mut changed = 0;
+        for context in contexts {
+            let mut plain = context.clone();
+            match repair.sameness {
+                Sameness::Plain(make) | Sameness::PlainWords(make) => make(&mut plain),
+                Sameness::Block => {}
             }
-            (Err(_), Err(_)) => true,
-            _ => false,
+            let (before, after) = match (self.template.render(&plain), template.render(context)) {
+                (Ok(before), Ok(after)) => (before, after),
+                (Err(_), Err(_)) => continue,
+                _ => return None,
+            };
+            let is_same = match repair.sameness {
+                _ if before == after => true,
+                Sameness::Plain(_) => false,
+                Sameness::PlainWords(_) => plain != *context && words(&before) == words(&after),
+                Sameness::Block => !block.is_empty() && before.replace(block, "") == after.replace(block, ""),
+            };
+            if !is_same {
+                return None;
+            }
+            changed += usize::from(before != after);
+        }
+        Some(changed)
+    }
+
+    /// The block that is in a turn and that is gone when the last message follows. Where it may begin at several characters, each
+    /// of these.
+    fn blocks(&self, finding: &Finding) -> Vec<String> {
+        let Some(Evidence::Conversation { conversation, .. }) = &finding.evidence else { return Vec::new() };
+        let mut turn = conversation.clone();
+        turn["messages"].as_array_mut().and_then(Vec::pop);
+        let (Ok(short), Ok(long)) = (self.template.render(&turn), self.template.render(conversation)) else {
+            return Vec::new();
+        };
+        let from = common_prefix(&short, &long);
+        let rests = short[from..].char_indices().map(|(at, _)| from + at).skip(1).chain([short.len()]);
+        let Some(to) = rests.into_iter().find(|to| long[from..].starts_with(&short[*to..])) else { return Vec::new() };
+        let (mut blocks, mut range) = (Vec::new(), from..to);
+        loop {
+            blocks.extend(short.get(range.clone()).map(str::to_owned));
+            // `<think></think><call>` without `think></think><` is the same text as without `<think></think>`.
+            let (Some(before), Some(last)) =
+                (short[..range.start].chars().next_back(), short[..range.end].chars().next_back())
+            else {
+                return blocks;
+            };
+            if before != last || blocks.len() > 32 {
+                return blocks;
+            }
+            range = range.start - before.len_utf8()..range.end - last.len_utf8();
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::expressions::{FieldRead, field_reads};
+use super::expressions::{FieldRead, conditions, field_reads};
 use super::rules::{self, Rule};
 
 /// How the findings of a rule may be repaired.
@@ -11,23 +11,37 @@ pub(super) struct Repair {
     pub rule: Rule,
     /// The sources that may be tried, the smallest changes first.
     pub edits: fn(&str) -> Vec<String>,
-    /// Makes of a context the one that has the same meaning and that the template renders rightly. Contexts without the fault stay
-    /// as they are.
-    pub plain: fn(&mut Value),
-    /// Whether white space may differ: JSON that a client writes has other spaces than that of `tojson`.
-    pub spaces_differ: bool,
+    /// What the repaired template must write.
+    pub sameness: Sameness,
+}
+
+/// Which text a repaired template must write for a conversation. The functions make of a context the one that has the same meaning
+/// and that the template renders rightly; contexts without the fault stay as they are.
+#[derive(Clone, Copy)]
+pub(super) enum Sameness {
+    /// What the template wrote for the context that the function makes.
+    Plain(fn(&mut Value)),
+    /// The same, and white space may differ: JSON that a client writes has other spaces than that of `tojson`.
+    PlainWords(fn(&mut Value)),
+    /// What the template wrote, except for the block that comes and goes.
+    Block,
 }
 
 /// In the order in which they are tried.
 pub(super) const REPAIRS: &[Repair] = &[
-    Repair { rule: rules::NULL_CONTENT, edits: or_empty, plain: content_is_empty, spaces_differ: false },
-    Repair { rule: rules::MISSING_CONTENT, edits: or_empty, plain: content_is_empty, spaces_differ: false },
-    Repair { rule: rules::REASONING_ALONE, edits: or_empty, plain: content_is_empty, spaces_differ: false },
-    Repair { rule: rules::EMPTY_TOOL_CALLS, edits: if_tool_calls, plain: no_empty_calls, spaces_differ: false },
-    Repair { rule: rules::EMPTY_TOOLS, edits: if_tools, plain: no_empty_tools, spaces_differ: false },
-    Repair { rule: rules::DEVELOPER_ROLE, edits: developer_too, plain: developer_is_system, spaces_differ: false },
-    Repair { rule: rules::TEXT_ARGUMENTS, edits: text_as_it_is, plain: arguments_are_objects, spaces_differ: true },
-    Repair { rule: rules::OBJECT_ARGUMENTS, edits: objects_as_json, plain: arguments_are_text, spaces_differ: true },
+    Repair { rule: rules::NULL_CONTENT, edits: or_empty, sameness: Sameness::Plain(content_is_empty) },
+    Repair { rule: rules::MISSING_CONTENT, edits: or_empty, sameness: Sameness::Plain(content_is_empty) },
+    Repair { rule: rules::REASONING_ALONE, edits: or_empty, sameness: Sameness::Plain(content_is_empty) },
+    Repair { rule: rules::EMPTY_TOOL_CALLS, edits: if_tool_calls, sameness: Sameness::Plain(no_empty_calls) },
+    Repair { rule: rules::EMPTY_TOOLS, edits: if_tools, sameness: Sameness::Plain(no_empty_tools) },
+    Repair { rule: rules::DEVELOPER_ROLE, edits: developer_too, sameness: Sameness::Plain(developer_is_system) },
+    Repair { rule: rules::TEXT_ARGUMENTS, edits: text_as_it_is, sameness: Sameness::PlainWords(arguments_are_objects) },
+    Repair {
+        rule: rules::OBJECT_ARGUMENTS,
+        edits: objects_as_json,
+        sameness: Sameness::PlainWords(arguments_are_text),
+    },
+    Repair { rule: rules::PREFIX_CHANGES, edits: constant_condition, sameness: Sameness::Block },
 ];
 
 /// A source in which some ranges are replaced. They must be in order and must not overlap.
@@ -156,6 +170,14 @@ fn objects_as_json(source: &str) -> Vec<String> {
         |(read, text): (FieldRead, &str)| (read.range, format!("({text} if {text} is string else {text} | tojson)"));
     let changes: Vec<_> = of_field(source, "arguments").filter(|(read, _)| read.has_parent).map(changed).collect();
     one_or_all(source, &changes)
+}
+
+/// One condition becomes `true` or `false`.
+fn constant_condition(source: &str) -> Vec<String> {
+    let constants =
+        |range: std::ops::Range<usize>| ["true", "false"].map(|constant| (range.clone(), constant.to_owned()));
+    let changes = conditions(source).into_iter().flat_map(constants);
+    changes.map(|change| replaced(source, &[change])).collect()
 }
 
 fn messages(context: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
