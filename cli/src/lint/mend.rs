@@ -54,11 +54,10 @@ pub(super) fn diff(source: &Source, repaired: &Repaired) -> Done {
         let mut at = begin;
         while at < end {
             let run = (at..end).take_while(|line| group.contains(line)).count();
-            for line in at..at + run {
-                writeln!(out, "{}", paint(BAD, &format!("-{}", visible::line(old[line]))))?;
-            }
-            for line in at..at + run {
-                writeln!(out, "{}", paint(GOOD, &format!("+{}", visible::line(new.get(line).unwrap_or(&"")))))?;
+            for (sign, style, lines) in [('-', BAD, &old), ('+', GOOD, &new)] {
+                for line in lines.iter().skip(at).take(run) {
+                    writeln!(out, "{}", paint(style, &format!("{sign}{}", visible::line(line))))?;
+                }
             }
             at += run;
             if run == 0 {

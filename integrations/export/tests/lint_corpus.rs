@@ -110,11 +110,23 @@ const NO_PROMPT: &[&str] = &["not-read-back", "value-changed", "value-can-end-ea
 /// Whoever renders the conversation of a finding with the template alone, as `unjinja render` does, sees what the linter saw.
 fn findings_can_be_repeated(corpus: &Path, found: &Found) -> Result<(), Failure> {
     let mut problems = String::new();
-    let mut repeated = 0;
+    let (mut repeated, mut placed) = (0, 0);
     for path in templates(corpus)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Ok(template) = Template::parse(&name, &fs::read_to_string(&path)?) else { continue };
+        let source = fs::read_to_string(&path)?.replace("\r\n", "\n").replace('\r', "\n");
+        let Ok(template) = Template::parse(&name, &source) else { continue };
         for finding in found.get(&name).into_iter().flatten() {
+            let line = finding.line.map(|line| (line, source.lines().nth(line as usize - 1)));
+            if let (Some((line, text)), Some(column)) = (line, finding.column) {
+                // A text of white space may begin with the end of its line.
+                let width = text.map(|text| text.chars().count() + 1);
+                assert!(
+                    width.is_some_and(|width| column as usize <= width),
+                    "{name}:{line}:{column}: {}",
+                    finding.rule.id
+                );
+                placed += 1;
+            }
             let Some(Evidence::Conversation { conversation, actual, .. }) = &finding.evidence else { continue };
             let seen = actual.trim_start_matches('…').trim_end_matches('…');
             let (is_same, rendered) = match template.render(conversation) {
@@ -136,7 +148,8 @@ fn findings_can_be_repeated(corpus: &Path, found: &Found) -> Result<(), Failure>
         }
     }
     assert!(problems.is_empty(), "{problems}");
-    assert!(repeated > 1000, "{repeated}");
+    println!("{repeated} findings have a conversation, and {placed} a place");
+    assert!(repeated > 1000 && placed > 1000, "{repeated} {placed}");
     Ok(())
 }
 

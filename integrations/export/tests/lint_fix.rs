@@ -7,7 +7,7 @@ use std::fs;
 use serde_json::json;
 use unjinja_export::lint::{LintOptions, RULES, Repaired, fix, lint};
 use unjinja_render::Template;
-use unjinja_testkit::corpus;
+use unjinja_testkit::{corpus, sample};
 
 type Failure = Box<dyn Error>;
 
@@ -96,8 +96,10 @@ fn a_block_that_comes_and_goes_is_kept() -> Result<(), Failure> {
 fn repairs_of_the_corpus() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
-    for entry in fs::read_dir(corpus.join("templates"))? {
-        let path = entry?.path();
+    let mut paths =
+        fs::read_dir(corpus.join("templates"))?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, Failure>>()?;
+    paths.sort();
+    for path in sample(paths, 4) {
         let Ok(template) = Template::parse("chat.jinja", &fs::read_to_string(&path)?) else { continue };
         let before = lint(&template, &LintOptions::default());
         let repaired = fix(&template, &LintOptions::default(), RULES);
@@ -116,6 +118,6 @@ fn repairs_of_the_corpus() -> Result<(), Failure> {
     }
     counts.retain(|_, [_, repaired]| *repaired > 0);
     println!("of the findings in templates/, these were repaired: {counts:?}");
-    assert!(counts.values().map(|[_, repaired]| repaired).sum::<usize>() >= 20, "{counts:?}");
+    assert!(counts.values().map(|[_, repaired]| repaired).sum::<usize>() >= 10, "{counts:?}");
     Ok(())
 }

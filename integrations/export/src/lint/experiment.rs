@@ -130,7 +130,13 @@ impl Subject {
             // A text that was never there has no statement that writes it.
             Harm::Loses(text) => self.statement(base, before.rfind(text.as_str())?),
             Harm::LosesOne(_) => self.statement(base, at),
-            _ => self.statement(&shown.conversation, at).or_else(|| self.statement(base, at)),
+            _ => {
+                // White space may come of a text between two tags; what is visible tells more.
+                let rest = &after[at..];
+                let blank = rest.len() - rest.trim_start().len();
+                let from = if blank < rest.len() { at + blank } else { at };
+                self.statement(&shown.conversation, from).or_else(|| self.statement(base, at))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use unjinja_render::{Template, with_big_stack};
 
 use super::compare::common_prefix;
+use super::examine::examine;
 use super::finding::{Evidence, Finding};
 use super::options::LintOptions;
 use super::repairs::{REPAIRS, Repair, Sameness};
@@ -74,7 +75,7 @@ struct Tried {
 
 impl Tried {
     fn new(template: &Template, options: &LintOptions) -> Self {
-        let (findings, contexts) = super::examine(template, options);
+        let (findings, contexts) = examine(template, options);
         Self { template: template.clone(), findings, contexts }
     }
 

@@ -60,7 +60,7 @@ fn undefined(subject: &Subject) -> Vec<Finding> {
             let help = format!("set a default: `{{{{ {name} | default('…') }}}}`; or correct the name");
             let (expected, actual) = excerpts(&labelled.text, &without);
             let finding = Finding::new(rules::UNDEFINED, message, help).at(writer(&labelled, name));
-            Some(finding.with(subject.context(&conversation), expected, actual))
+            Some(finding.with(subject.context(conversation), expected, actual))
         })
     };
     subject.variables.iter().filter(is_other).filter_map(of_variable).collect()
