@@ -126,7 +126,7 @@ enum Command {
     Explain(explain::Arguments),
     /// Find faults of chat templates, each with the smallest conversation that shows it.
     #[command(
-        after_help = "Every finding has the smallest conversation that shows it, which `unjinja render` takes. docs/lint.md lists the rules.\n\nExamples:\n  unjinja lint chat_template.jinja\n  unjinja lint model/ --level warning                       # without notes\n  unjinja lint model.gguf --rule null-content --rule call-dropped\n  unjinja lint tokenizer_config.json --allow system-role --strict --format github\n\nExit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage or unreadable input."
+        after_help = "Every finding has the smallest conversation that shows it, which `unjinja render` takes. docs/lint.md lists the rules. `{# unjinja-lint: allow RULE #}` in a template allows a rule.\n\nExamples:\n  unjinja lint chat_template.jinja\n  unjinja lint --explain null-content\n  unjinja lint chat_template.jinja --diff                   # what --fix would change\n  unjinja lint model/ --level warning                       # without notes\n  unjinja lint model.gguf --rule null-content --rule call-dropped\n  unjinja lint tokenizer_config.json --allow system-role --strict --format github\n\nExit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage or unreadable input."
     )]
     Lint(lint::Arguments),
     /// Make a response template, as transformers, vLLM and SGLang read it.

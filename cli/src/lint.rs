@@ -1,40 +1,54 @@
 //! `unjinja lint`: finds faults of chat templates, and prints them for people, for programs, for a workflow of GitHub or for
 //! a pull request. What is a fault, the package `unjinja-export` decides.
 
+mod checked;
+mod config;
+mod mend;
+mod print;
+mod sarif;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::Value;
 use unjinja_analyzer::verify;
 use unjinja_build::{Source, SourceExt};
 use unjinja_dynamic::{Loaded, Origin};
 use unjinja_export::lint::{
-    Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, Rule, Severity, Target, lint, lint_response_template,
+    Finding, LintOptions, RESPONSE_RULES, RULES, Repaired, Rule, Severity, can_fix, fix, lint, lint_response_template,
     syntax_error,
 };
 use unjinja_export::response_template::{Dialect, find};
+use unjinja_render::{Template, TemplateError};
 use unjinja_spec::FormatSpec;
 
 use crate::export::Reader;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
-use crate::report::{ReportFormat, github_message, github_property, markdown_code, markdown_pre, markdown_text};
-use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::{input, output, visible};
+use crate::ui::Ui;
+use crate::{input, output};
+use checked::Checked;
+use config::{Config, Verdict};
 
 /// The arguments of `lint`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Templates: files, folders of them, or `-`.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "explain")]
     paths: Vec<PathBuf>,
+    /// Say why this rule matters, with an example and what to do.
+    #[arg(long, value_name = "RULE", value_parser = rule, conflicts_with = "paths")]
+    explain: Option<Rule>,
     /// Only this rule; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     rule: Vec<Rule>,
     /// Not this rule; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     allow: Vec<Rule>,
+    /// The configuration; by default `unjinja-lint.toml` in the template's folder, or in the nearest one above it.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The response template; by default the one in the template's own file, or next to it in `tokenizer_config.json` or
     /// `response_template.json`.
     #[arg(long, value_name = "FILE")]
@@ -45,6 +59,13 @@ pub(crate) struct Arguments {
     /// How many random conversations are tried with a response template.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
+    /// Repair what can be repaired, in the files of the templates. A change is only made if renders show that it repairs the finding
+    /// and changes nothing else.
+    #[arg(long)]
+    fix: bool,
+    /// Print the changes that --fix would make, and make none. The exit code is 1 if there are any.
+    #[arg(long, conflicts_with_all = ["fix", "format"])]
+    diff: bool,
     /// Print findings of this level and above.
     #[arg(long, value_enum, default_value = "note")]
     level: Level,
@@ -53,9 +74,25 @@ pub(crate) struct Arguments {
     strict: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
-    format: ReportFormat,
+    format: LintFormat,
     #[command(flatten)]
     parser: ParserArgs,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LintFormat {
+    /// For people.
+    #[value(alias = "text")]
+    Human,
+    /// JSON, one document.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+    /// Annotations for a GitHub workflow, on the lines of the templates.
+    Github,
+    /// A summary for a pull request.
+    Markdown,
 }
 
 /// How bad a finding must be to be printed.
@@ -86,44 +123,55 @@ fn rule(id: &str) -> Result<Rule, String> {
     })
 }
 
-/// The findings about one template.
-struct Checked {
-    source: Source,
-    /// The file of the response template, if there is one.
-    response: Option<PathBuf>,
-    findings: Vec<Finding>,
-}
-
-impl Checked {
-    /// The file that a finding is about.
-    fn file(&self, finding: &Finding) -> &Path {
-        match (finding.target, &self.response) {
-            (Target::ResponseTemplate, Some(path)) => path,
-            _ => &self.source.path,
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    if let Some(rule) = arguments.explain {
+        let (about, text) = (rule.about, rule.explanation());
+        let fix =
+            if can_fix(rule) { "\n\n`unjinja lint --fix` can repair many templates with this finding." } else { "" };
+        writeln!(std::io::stdout(), "{} ({}): {about}\n\n{text}{fix}", rule.id, rule.severity.name())?;
+        return Ok(());
+    }
     let templates = input::templates(&arguments.paths)?;
     arguments.parser.for_templates(templates.len())?;
     let progress = ui.progress(templates.len());
     let mut all = Vec::new();
+    let mut changed = 0;
     for source in templates {
-        let source = source.map_err(|error| Failure::Input(error.to_string()))?;
+        let mut source = source.map_err(|error| Failure::Input(error.to_string()))?;
         progress.set_message(source.file());
         let response = response_template(&source, arguments.response_template.as_deref())?;
-        let findings = of_template(&source, response.as_ref().map(|(_, found)| found), arguments)?;
+        let found = response.as_ref().map(|(_, found)| found);
+        let mut findings = of_template(&source, found, arguments)?;
+        let wants = arguments.fix || arguments.diff;
+        let mended = if wants { repaired(&source, &findings, arguments)? } else { None };
         progress.inc(1);
+        if let Some(repaired) = mended {
+            if arguments.diff {
+                changed += 1;
+                progress.suspend(|| mend::diff(&source, &repaired))?;
+            } else {
+                mend::write(&source, &repaired, ui)?;
+                source.text = repaired.source;
+                findings = of_template(&source, found, arguments)?;
+            }
+        }
         all.push(Checked { source, response: response.map(|(path, _)| path), findings });
     }
     progress.finish_and_clear();
+    if arguments.diff {
+        return match changed {
+            0 => Ok(()),
+            1 => Err(Failure::Found("1 template would be repaired".to_owned())),
+            count => Err(Failure::Found(format!("{count} templates would be repaired"))),
+        };
+    }
     match arguments.format {
-        ReportFormat::Human => human(&all, ui)?,
-        ReportFormat::Json => output::json(&document(&all))?,
-        ReportFormat::Github => github(&all)?,
-        ReportFormat::Markdown => markdown(&all)?,
+        LintFormat::Human => print::human(&all, ui)?,
+        LintFormat::Json => output::json(&print::document(&all))?,
+        LintFormat::Sarif => output::json(&sarif::sarif(&all))?,
+        LintFormat::Github => print::github(&all)?,
+        LintFormat::Markdown => print::markdown(&all)?,
     }
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let is_bad = |checked: &&Checked| checked.findings.iter().any(|finding| finding.severity >= least);
@@ -137,32 +185,66 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
 }
 
-/// The findings that were asked for.
-fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+/// A template, and what is known of it.
+struct Prepared {
+    /// The spec, unless the template cannot be analysed.
+    loaded: Option<Loaded>,
+    template: Result<Template, TemplateError>,
+    options: LintOptions,
+}
+
+fn prepared(source: &Source, arguments: &Arguments) -> Result<Prepared, Failure> {
     let loaded = match arguments.parser.analysed(source) {
         Ok(loaded) => Some(loaded),
         // A template that cannot be parsed or analysed has its own finding.
         Err(Failure::Found(_)) => None,
         Err(failure) => return Err(failure),
     };
-    let mut findings = match source.template() {
-        Err(error) => vec![syntax_error(&error)],
-        Ok(template) => {
-            let mut options = LintOptions::default();
-            if let Some(tokens) = &source.special_tokens {
-                options = options.special_tokens(tokens.clone());
-            }
-            let is_own = |loaded: &&Loaded| loaded.origin == Origin::Analysed && loaded.corrections.is_empty();
-            if let Some(loaded) = loaded.as_ref().filter(|loaded| !is_own(loaded)) {
-                options = options.spec(loaded.spec.clone());
-            }
-            lint(&template, &options)
+    let template = source.template().map(|template| {
+        // As `unjinja render` does it: what the template's own file lacks, its spec or overlay may give.
+        let mut tokens = template.tokens().clone();
+        if let Some(loaded) = &loaded {
+            tokens.bos = tokens.bos.or_else(|| loaded.spec.tokens.bos.clone());
+            tokens.eos = tokens.eos.or_else(|| loaded.spec.tokens.eos.clone());
         }
+        template.with_tokens(tokens)
+    });
+    let mut options = LintOptions::default();
+    if let Some(tokens) = &source.special_tokens {
+        options = options.special_tokens(tokens.clone());
+    }
+    let is_own = |loaded: &&Loaded| loaded.origin == Origin::Analysed && loaded.corrections.is_empty();
+    if let Some(loaded) = loaded.as_ref().filter(|loaded| !is_own(loaded)) {
+        options = options.spec(loaded.spec.clone());
+    }
+    Ok(Prepared { loaded, template, options })
+}
+
+/// The template with repairs of these findings, if there are any.
+fn repaired(source: &Source, findings: &[Finding], arguments: &Arguments) -> Result<Option<Repaired>, Failure> {
+    let rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
+    let Prepared { template, options, .. } = prepared(source, arguments)?;
+    let repaired = template.ok().map(|template| fix(&template, &options, &rules));
+    Ok(repaired.filter(|repaired| !repaired.rules.is_empty()))
+}
+
+/// The findings that were asked for.
+fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
+    let Prepared { loaded, template, options } = prepared(source, arguments)?;
+    let mut findings = match template {
+        Err(error) => vec![syntax_error(&error)],
+        Ok(template) => lint(&template, &options),
     };
     if let (Some(response), Some(loaded)) = (response, &loaded) {
         findings.extend(of_response_template(source, response, &loaded.spec, arguments));
     }
-    findings.retain(|finding| {
+    let config = Config::of(&source.path, arguments.config.as_deref())?;
+    findings.retain_mut(|finding| {
+        match config.verdict(&source.path, finding.rule) {
+            Some(Verdict::Allow) => return false,
+            Some(Verdict::Deny) => finding.severity = Severity::Error,
+            None => {}
+        }
         (arguments.rule.is_empty() || arguments.rule.contains(&finding.rule))
             && !arguments.allow.contains(&finding.rule)
             && finding.severity >= arguments.level.severity()
@@ -210,153 +292,4 @@ fn response_template(source: &Source, named: Option<&Path>) -> Result<Option<(Pa
     let document = input::json(&own)?;
     let found = find(&document).cloned().unwrap_or(document);
     Ok(Some((own, found)))
-}
-
-/// What shows that a finding is right: names, and texts for them.
-fn evidence(finding: &Finding) -> Vec<(&'static str, String)> {
-    match &finding.evidence {
-        Some(Evidence::Conversation { conversation, expected, actual }) => {
-            vec![("conversation", conversation.to_string()), ("expected", expected.clone()), ("actual", actual.clone())]
-        }
-        Some(Evidence::Output { output, written, read }) => {
-            vec![("output", format!("{output:?}")), ("written", written.clone()), ("read", read.clone())]
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The message, with the readers that it is about.
-fn message(finding: &Finding) -> String {
-    match finding.readers.is_empty() {
-        true => finding.message.clone(),
-        false => format!("{}: {}", finding.readers.join(", "), finding.message),
-    }
-}
-
-/// How many findings of each severity there are, in words.
-fn counts(all: &[Checked]) -> String {
-    let of = |severity: Severity| {
-        all.iter().flat_map(|checked| &checked.findings).filter(|finding| finding.severity == severity).count()
-    };
-    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| match of(severity) {
-        1 => format!("1 {}", severity.name()),
-        count => format!("{count} {}s", severity.name()),
-    });
-    counts.join(", ")
-}
-
-fn human(all: &[Checked], ui: Ui) -> Done {
-    let mut out = anstream::stdout().lock();
-    for checked in all.iter().filter(|checked| !checked.findings.is_empty()) {
-        writeln!(out, "{}", paint(NAME, &visible::lines(&checked.source.place())))?;
-        for finding in &checked.findings {
-            let style = match finding.severity {
-                Severity::Error => BAD,
-                Severity::Warning => WARNING,
-                Severity::Note => FAINT,
-            };
-            let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
-            let kind = paint(style, finding.severity.name());
-            writeln!(out, "  {kind}: {}{line}: {}", finding.rule.id, visible::line(&message(finding)))?;
-            let mut row = |name: &str, text: &str| match text.is_empty() {
-                true => Ok(()),
-                false => writeln!(out, "    {} {}", paint(FAINT, &format!("{name:12}")), visible::line(text)),
-            };
-            for (name, text) in evidence(finding) {
-                row(name, &text)?;
-            }
-            row("to change", &finding.help)?;
-        }
-    }
-    if !ui.quiet {
-        let none = all.iter().all(|checked| checked.findings.is_empty());
-        let templates = if all.len() == 1 { "1 template".to_owned() } else { format!("{} templates", all.len()) };
-        let style = if none { GOOD } else { FAINT };
-        writeln!(out, "{}", paint(style, &format!("{templates}: {}", counts(all))))?;
-    }
-    Ok(())
-}
-
-fn document(all: &[Checked]) -> Value {
-    let rows = all.iter().map(|checked| {
-        let findings = checked.findings.iter().map(|finding| {
-            let nothing = || (Value::Null, Value::Null, Value::Null, Value::Null);
-            let (conversation, output, expected, actual) = match &finding.evidence {
-                Some(Evidence::Conversation { conversation, expected, actual }) => {
-                    (conversation.clone(), Value::Null, json!(expected), json!(actual))
-                }
-                Some(Evidence::Output { output, written, read }) => {
-                    (Value::Null, json!(output), json!(written), json!(read))
-                }
-                _ => nothing(),
-            };
-            json!({
-                "rule": finding.rule.id, "severity": finding.severity.name(), "target": finding.target.name(),
-                "readers": finding.readers, "message": finding.message, "help": finding.help, "line": finding.line,
-                "conversation": conversation, "output": output, "expected": expected, "actual": actual,
-            })
-        });
-        json!({
-            "template": checked.source.place(),
-            "special_tokens_known": checked.source.special_tokens.is_some(),
-            "findings": findings.collect::<Vec<Value>>(),
-        })
-    });
-    Value::Array(rows.collect())
-}
-
-/// Prints workflow commands, which GitHub shows as annotations.
-fn github(all: &[Checked]) -> Done {
-    let mut out = std::io::stdout().lock();
-    for checked in all {
-        for finding in &checked.findings {
-            let level = match finding.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Note => "notice",
-            };
-            let mut message = message(finding);
-            for (name, text) in evidence(finding) {
-                message.push_str(&format!("\n{name}: {text}"));
-            }
-            if !finding.help.is_empty() {
-                message.push_str(&format!("\nTo change: {}", finding.help));
-            }
-            // The lines of a template in JSON or GGUF are not lines of that file.
-            let path = checked.file(finding);
-            let is_source = matches!(path.extension().and_then(|e| e.to_str()), Some("json" | "gguf"));
-            let line = if is_source { 1 } else { finding.line.unwrap_or(1) };
-            let file = github_property(&path.display().to_string());
-            let (title, message) = (github_property(finding.rule.id), github_message(&message));
-            writeln!(out, "::{level} file={file},line={line},title={title}::{message}")?;
-        }
-    }
-    Ok(())
-}
-
-fn markdown(all: &[Checked]) -> Done {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "### Chat templates: {}", counts(all))?;
-    for checked in all.iter().filter(|checked| !checked.findings.is_empty()) {
-        writeln!(out, "\n**{}**", markdown_text(&checked.source.place()))?;
-        for finding in &checked.findings {
-            let sign = match finding.severity {
-                Severity::Error => "🔴",
-                Severity::Warning => "🟡",
-                Severity::Note => "⚪",
-            };
-            let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
-            let (rule, message) = (markdown_code(finding.rule.id), markdown_text(&message(finding)));
-            writeln!(out, "\n{sign} {rule}{line}: {message}")?;
-            if !finding.help.is_empty() {
-                writeln!(out, "To change: {}.", markdown_text(&finding.help))?;
-            }
-            let lines: Vec<String> = evidence(finding).iter().map(|(name, text)| format!("{name:12} {text}")).collect();
-            if !lines.is_empty() {
-                let lines = lines.join("\n");
-                writeln!(out, "\n<details><summary>Example</summary>\n<pre>{}</pre></details>", markdown_pre(&lines))?;
-            }
-        }
-    }
-    Ok(())
 }

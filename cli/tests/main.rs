@@ -11,6 +11,7 @@ mod new_model;
 mod one_program;
 mod parser_args;
 mod reading;
+mod sarif;
 mod serve;
 mod specs_fresh;
 mod support;

@@ -3,6 +3,15 @@
 
 use std::fmt;
 
+/// A place in the source of a template. Lines end with `\n`, `\r\n` or `\r`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourcePosition {
+    /// The line, from 1.
+    pub line: u32,
+    /// The character in the line, from 1.
+    pub column: u32,
+}
+
 /// A template that cannot be parsed: a syntax error, or a source that is too large or nests too deep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError(LocatedMessage);
@@ -41,13 +50,14 @@ pub enum RenderErrorKind {
 struct LocatedMessage {
     name: String,
     line: usize,
+    column: Option<u32>,
     message: String,
     excerpt: String,
 }
 
 impl LocatedMessage {
     fn new(name: &str, source: &str, line: usize, message: String) -> LocatedMessage {
-        LocatedMessage { name: name.to_owned(), line, message, excerpt: excerpt(name, source, line) }
+        LocatedMessage { name: name.to_owned(), line, column: None, message, excerpt: excerpt(name, source, line) }
     }
 }
 
@@ -66,6 +76,10 @@ macro_rules! message_accessors {
         /// The line in the template, from 1.
         pub fn line(&self) -> usize {
             self.$($field)+.line
+        }
+        /// The character in the line, from 1, where it is known.
+        pub fn column(&self) -> Option<u32> {
+            self.$($field)+.column
         }
         /// The cause, without the place.
         pub fn message(&self) -> &str {
@@ -88,8 +102,10 @@ impl TemplateError {
 
 impl RenderError {
     pub(crate) fn new(name: &str, source: &str, fault: Fault) -> RenderError {
-        let Cause { kind, line, message } = *fault.0;
-        RenderError { kind, located: LocatedMessage::new(name, source, line.unwrap_or(1) as usize, message) }
+        let Cause { kind, at, message } = *fault.0;
+        let line = at.map_or(1, |at| at.line) as usize;
+        let located = LocatedMessage::new(name, source, line, message);
+        RenderError { kind, located: LocatedMessage { column: at.map(|at| at.column), ..located } }
     }
 
     /// Why the render failed.
@@ -143,14 +159,14 @@ fn excerpt(name: &str, source: &str, line: usize) -> String {
     out
 }
 
-/// An error inside of the renderer. The innermost syntax node with a line sets the line.
+/// An error inside of the renderer. The innermost syntax node with a position sets it.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<Cause>);
 
 #[derive(Debug)]
 struct Cause {
     kind: RenderErrorKind,
-    line: Option<u32>,
+    at: Option<SourcePosition>,
     message: String,
 }
 
@@ -160,7 +176,7 @@ impl Fault {
             message.truncate(cut);
             message.push('…');
         }
-        Fault(Box::new(Cause { kind, line: None, message }))
+        Fault(Box::new(Cause { kind, at: None, message }))
     }
 
     pub(crate) fn new(message: impl Into<String>) -> Fault {
@@ -175,9 +191,9 @@ impl Fault {
         Fault::of(RenderErrorKind::Limit, message.into())
     }
 
-    /// Sets the line, unless it is set already.
-    pub(crate) fn at(mut self, line: u32) -> Fault {
-        self.0.line.get_or_insert(line);
+    /// Sets the position, unless it is set already.
+    pub(crate) fn at(mut self, at: SourcePosition) -> Fault {
+        self.0.at.get_or_insert(at);
         self
     }
 }

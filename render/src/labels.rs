@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::error::SourcePosition;
+
 /// The origin of each byte of a labelled render. See [`RenderOptions::label`](crate::RenderOptions::label).
 ///
 /// The spans cover the whole text, in order and without gaps. Two neighbours have the same origin only where two parts of
@@ -50,6 +52,7 @@ use std::sync::Arc;
 pub struct Labels {
     pub(crate) spans: Vec<Span>,
     pub(crate) items: Vec<LoopItem>,
+    pub(crate) statements: Vec<(usize, SourcePosition)>,
     pub(crate) incomplete: bool,
 }
 
@@ -78,6 +81,25 @@ impl Labels {
     /// ```
     pub fn items(&self) -> &[LoopItem] {
         &self.items
+    }
+
+    /// The place of the statement that wrote the byte at this offset of the text: of a `{{`, or of the first visible character of a
+    /// text between tags. What a macro or a captured block makes has the place of the `{{` that writes it. `None` beyond the text.
+    ///
+    /// ```
+    /// use unjinja_render::{RenderOptions, Template};
+    ///
+    /// let template = Template::parse("t.jinja", "{% if name %}\n  Hello {{ name }}{% endif %}")?;
+    /// let rendered = template.render_with(&serde_json::json!({ "name": "Ada" }), &RenderOptions::new().label(true));
+    /// let labels = rendered.labels.ok_or("a labelled render has labels")?;
+    /// let at = rendered.result?.find("Ada").ok_or("the name")?;
+    /// let position = labels.statement_at(at).ok_or("a statement")?;
+    /// assert_eq!((position.line, position.column), (2, 9));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn statement_at(&self, offset: usize) -> Option<SourcePosition> {
+        let next = self.statements.partition_point(|(end, _)| *end <= offset);
+        self.statements.get(next).map(|(_, position)| *position)
     }
 
     /// Whether every value of the context has a label. If the context has more than 1.3 million values, text of the others looks

@@ -98,7 +98,7 @@ mod template;
 mod value;
 
 pub use crate::clock::Clock;
-pub use crate::error::{RenderError, RenderErrorKind, TemplateError};
+pub use crate::error::{RenderError, RenderErrorKind, SourcePosition, TemplateError};
 pub use crate::labels::{Encoding, Field, FieldPart, Labels, LoopItem, Origin, Span};
 pub use crate::limits::Limits;
 pub use crate::reads::Reads;

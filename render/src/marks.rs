@@ -236,7 +236,7 @@ impl Marks {
             let path = path.shared(&self.places, &mut paths, item.mark.place());
             LoopItem { range: item.start..item.end, path }
         };
-        Labels { spans, items: items.iter().map(item).collect(), incomplete: self.full }
+        Labels { spans, items: items.iter().map(item).collect(), statements: Vec::new(), incomplete: self.full }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::stack::{self, with_big_stack};
 use crate::syntax::ast::Body;
 use crate::syntax::{inspect, parse};
 use crate::value::json::{Origin, from_json};
-use crate::value::labelled::Buffer;
+use crate::value::labelled::{Buffer, BufferMarks};
 use crate::value::map::Key;
 use crate::value::types::{Global, Map, Text, Value};
 
@@ -333,11 +333,12 @@ impl Template {
             .and_then(|map| statements::template(Interpreter::new(&run, map), &self.body))
             .map_err(|fault| self.error(fault));
         let (steps, too_deep) = (limits.fuel - run.left(), shallower && run.went_too_deep());
-        let (result, pieces, items) = match result.map(Buffer::into_parts) {
-            Ok((text, pieces, items)) => (Ok(text), pieces, items),
-            Err(error) => (Err(error), Vec::new(), Vec::new()),
+        let (result, marks) = match result.map(Buffer::into_parts) {
+            Ok((text, marks)) => (Ok(text), marks),
+            Err(error) => (Err(error), BufferMarks::default()),
         };
-        let (reads, labels) = run.finish(&pieces, &items, result.as_ref().map_or(0, String::len));
+        let (reads, labels) = run.finish(&marks.pieces, &marks.items, result.as_ref().map_or(0, String::len));
+        let labels = labels.map(|labels| Labels { statements: marks.statements, ..labels });
         Attempt { rendered: Rendered { result, reads, labels, steps }, too_deep }
     }
 

@@ -22,17 +22,24 @@
 
 // `rules`: the list of rules. `finding` and `severity`: what is reported. `conversation`: what templates are asked. `subject`: the
 // template, and all renders. `options`: what else is known. `compare`: shows differences. `experiment`: two conversations that
-// differ in one respect. The others are groups of rules: `cases` (what clients send, as data), `values`, `losses`, `turns`,
-// `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
+// differ in one respect. `examine`: runs all rules. `advice`: what to change, by the format of calls. `allow`: comments of the template that allow rules. `fix`,
+// `repairs` and `expressions`: changes of the source, and the proof that they repair a finding. The others are groups of rules:
+// `cases` (what clients send, as data), `values`, `losses`, `turns`, `markers`, `variables`, `round_trip`; and `response`: findings about response templates, in the same form.
 
+mod advice;
+mod allow;
 mod cases;
 mod compare;
 mod conversation;
+mod examine;
 mod experiment;
+mod expressions;
 mod finding;
+mod fix;
 mod losses;
 mod markers;
 mod options;
+mod repairs;
 mod response;
 mod round_trip;
 mod rules;
@@ -42,65 +49,10 @@ mod turns;
 mod values;
 mod variables;
 
-use unjinja_analyzer::refused_answer;
-use unjinja_render::{Template, TemplateError, with_big_stack};
-
-use finding::capitalised;
+pub use examine::{lint, syntax_error};
 pub use finding::{Evidence, Finding, Target};
+pub use fix::{Repaired, can_fix, fix};
 pub use options::LintOptions;
 pub use response::lint_response_template;
 pub use rules::{RESPONSE_RULES, RULES, Rule};
 pub use severity::Severity;
-
-use subject::Subject;
-
-/// Finds the faults of a chat template. The findings are in the order of [`RULES`].
-///
-/// The template's special tokens, if it has none, are replaced by `<s>` and `</s>`.
-pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
-    // One stack for all renders.
-    let found = with_big_stack(|| lint_here(template, options));
-    found.unwrap_or_else(|panicked| {
-        let message = format!("The template cannot be rendered: {panicked}.");
-        vec![Finding::new(rules::NOT_RENDERABLE, message, "report this with the template")]
-    })
-}
-
-/// The finding for a template that cannot be parsed.
-///
-/// ```
-/// use unjinja_export::lint::syntax_error;
-/// use unjinja_render::Template;
-///
-/// let error = Template::parse("broken.jinja", "\n{% if x %}").unwrap_err();
-/// assert_eq!(syntax_error(&error).line, Some(2));
-/// ```
-pub fn syntax_error(error: &TemplateError) -> Finding {
-    let message = format!("The template cannot be parsed: {}.", experiment::one_line(error.message()));
-    Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at(Some(error.line()))
-}
-
-fn lint_here(template: &Template, options: &LintOptions) -> Vec<Finding> {
-    let (subject, analysed) = Subject::new(template, options.spec.as_ref());
-    if let Some(error) = analysed.err().or_else(|| refused_answer(template)) {
-        let line = error.line.and_then(|line| usize::try_from(line).ok());
-        let message = format!(
-            "{}: {}.",
-            capitalised(&error.problem),
-            experiment::one_line(error.seen.lines().next().unwrap_or_default())
-        );
-        let plain = conversation::Conversation::of([subject.plain.user(), subject.plain.answer()]);
-        let finding = Finding::new(rules::NOT_RENDERABLE, message, error.next_step).at(line);
-        return vec![finding.with(plain.context(), error.expected, error.seen)];
-    }
-    let mut findings = Vec::new();
-    cases::run(&subject, &mut findings);
-    values::run(&subject, &mut findings);
-    losses::run(&subject, &mut findings);
-    turns::run(&subject, &mut findings);
-    markers::run(&subject, options, &mut findings);
-    variables::run(&subject, options, &mut findings);
-    round_trip::run(&subject, &mut findings);
-    findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
-    findings
-}

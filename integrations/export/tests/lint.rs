@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use unjinja_export::lint::{Evidence, Finding, LintOptions, RULES, lint, syntax_error};
+use unjinja_export::lint::{Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, can_fix, lint, syntax_error};
 use unjinja_render::Template;
 
 type Failure = Box<dyn Error>;
@@ -84,6 +84,7 @@ fn findings_read_well() -> Result<(), Failure> {
         null.line,
         Some(1 + damaged.lines().take_while(|line| !line.starts_with("{{ message.content +")).count() as u32)
     );
+    assert_eq!(null.column, Some(4));
     let Some(Evidence::Conversation { conversation, .. }) = &null.evidence else { return Err("no evidence".into()) };
     // The smallest conversation: without tools.
     assert_eq!((conversation["messages"].as_array().map(Vec::len), conversation.get("tools")), (Some(2), None));
@@ -95,7 +96,56 @@ fn rules_have_names_and_sentences() {
     let mut ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert!(RULES.iter().all(|rule| rule.about.ends_with('.')));
     assert!(ids.iter().all(|id| id.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+    ids.extend(RESPONSE_RULES.iter().map(|rule| rule.id));
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), RULES.len());
+    assert_eq!(ids.len(), RULES.len() + RESPONSE_RULES.len());
+}
+
+/// `--explain` and the page have the same text.
+#[test]
+fn every_rule_is_explained() -> Result<(), Failure> {
+    let mut page = String::from(
+        "# The rules of the linter\n\nWhy each rule of [unjinja lint](lint.md) matters, an example, and what to do. \
+         `unjinja lint --explain RULE` prints the same.\n",
+    );
+    for rule in RULES.iter().chain(RESPONSE_RULES) {
+        let text = rule.explanation();
+        for part in ["**Why.** ", "\n\n**Example.** ", "\n\n**What to do.** "] {
+            assert_eq!(text.matches(part).count(), 1, "{}: {part}", rule.id);
+        }
+        assert!(!text.contains("\n## "), "{}", rule.id);
+        page.push_str(&format!("\n## {}\n\n{} At worst: {}.\n\n{text}\n", rule.id, rule.about, rule.severity.name()));
+        if can_fix(*rule) {
+            page.push_str("\n`unjinja lint --fix` can repair many templates with this finding.\n");
+        }
+    }
+    unjinja_testkit::expect::file(&unjinja_testkit::root().join("docs/lint-rules.md"), &page)
+}
+
+/// Where each argument is written on its own, nobody can take JSON text apart in the template.
+#[test]
+fn advice_fits_the_format() -> Result<(), Failure> {
+    let json = "{{ arguments if arguments is string else arguments | tojson }}";
+    let sound = read("sound.jinja")?;
+    let tags = sound.replace(
+        &format!("{{\"id\": {{{{ call.id | tojson }}}}, \"name\": {{{{ call.function.name | tojson }}}}, \"arguments\": {json}}}"),
+        "{{ call.function.name }}{% for key, value in arguments.items() %}<|key|>{{ key }}<|value|>{{ value }}<|stop|>{% endfor %}",
+    );
+    assert_ne!(tags, sound);
+    let help = |source: &str, rule: &str| {
+        let found = findings(source, &LintOptions::default());
+        found.iter().find(|finding| finding.rule.id == rule).map(|f| f.help.clone()).ok_or_else(|| shown(&found))
+    };
+    let whole = sound.replace(json, "{{ arguments | tojson }}");
+    let cases = [
+        (&whole, "text-arguments", "arguments | tojson"),
+        (&tags, "text-arguments", "raise_exception"),
+        (&tags, "python-in-calls", "value if value is string else value | tojson"),
+    ];
+    for (source, rule, expected) in cases {
+        let help = help(source, rule)?;
+        assert!(help.contains(expected), "{rule}: {help}");
+    }
+    Ok(())
 }

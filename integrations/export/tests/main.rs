@@ -4,5 +4,6 @@ mod check;
 mod exports;
 mod lint;
 mod lint_corpus;
+mod lint_fix;
 mod lint_response;
 mod readers;

@@ -32,6 +32,7 @@ use crate::json::{self, Json};
 ///     message: What happens, and to whom.
 ///     help: What to change; empty where nothing can be changed.
 ///     line: The line of the template, from 1, or None where it is not known.
+///     column: The character in the line, from 1, or None where it is not known.
 ///     conversation: The smallest conversation that shows it, as the variables of a render, or None.
 ///     output: The output of a model that shows it, or None.
 ///     expected: What the template should make of it, or None.
@@ -53,6 +54,8 @@ pub(crate) struct Finding {
     help: String,
     /// The line of the template, from 1, or None where it is not known.
     line: Option<u32>,
+    /// The character in the line, from 1, or None where it is not known.
+    column: Option<u32>,
     /// The smallest conversation that shows it, as the variables of a render, or None.
     conversation: Option<Json>,
     /// The output of a model that shows it, or None.
@@ -80,6 +83,7 @@ impl Finding {
             message: finding.message,
             help: finding.help,
             line: finding.line,
+            column: finding.column,
             conversation,
             output,
             expected,
@@ -96,6 +100,7 @@ impl Finding {
             .needed("message", &self.message)?
             .optional("help", &self.help, NO_TEXT)?
             .or_none("line", self.line)?
+            .or_none("column", self.column)?
             .or_none("conversation", self.conversation.as_ref())?
             .or_none("output", &self.output)?
             .or_none("expected", &self.expected)?
@@ -107,10 +112,10 @@ impl Finding {
 impl Finding {
     #[new]
     #[pyo3(signature = (
-        rule, severity, target, readers, message, help=String::new(), line=None, conversation=None, output=None,
-        expected=None, actual=None,
-    ), text_signature = "(rule, severity, target, readers, message, help='', line=None, conversation=None, output=None, \
-        expected=None, actual=None)")]
+        rule, severity, target, readers, message, help=String::new(), line=None, column=None, conversation=None,
+        output=None, expected=None, actual=None,
+    ), text_signature = "(rule, severity, target, readers, message, help='', line=None, column=None, conversation=None, \
+        output=None, expected=None, actual=None)")]
     #[expect(clippy::too_many_arguments, reason = "the fields")]
     fn made(
         rule: String,
@@ -120,6 +125,7 @@ impl Finding {
         message: String,
         help: String,
         line: Option<u32>,
+        column: Option<u32>,
         conversation: Option<&Bound<'_, PyAny>>,
         output: Option<String>,
         expected: Option<String>,
@@ -128,7 +134,7 @@ impl Finding {
         let conversation = conversation
             .map(|conversation| json::from_python(conversation, "conversation", RequestError::new_err).map(Json))
             .transpose()?;
-        Ok(Self { rule, severity, target, readers, message, help, line, conversation, output, expected, actual })
+        Ok(Self { rule, severity, target, readers, message, help, line, column, conversation, output, expected, actual })
     }
 
     #[classattr]

@@ -363,6 +363,7 @@ class Finding:
         message: str,
         help: str = "",
         line: int | None = None,
+        column: int | None = None,
         conversation: Mapping[str, Any] | None = None,
         output: str | None = None,
         expected: str | None = None,
@@ -382,6 +383,8 @@ class Finding:
     def help(self) -> str: ...
     @property
     def line(self) -> int | None: ...
+    @property
+    def column(self) -> int | None: ...
     @property
     def conversation(self) -> dict[str, Any] | None: ...
     @property

@@ -21,8 +21,8 @@ impl Interpreter<'_> {
             ExprKind::Var(name) => return Ok(self.variable(name, scope)),
             _ => {}
         }
-        let _level = run.deeper().map_err(|fault| fault.at(expr.line))?;
-        self.eval_inner(expr, scope).map_err(|fault| fault.at(expr.line))
+        let _level = run.deeper().map_err(|fault| fault.at(expr.at))?;
+        self.eval_inner(expr, scope).map_err(|fault| fault.at(expr.at))
     }
 
     fn eval_all(&mut self, exprs: &[Expr], scope: &Rc<Scope>) -> Outcome<Vec<Value>> {
@@ -185,7 +185,7 @@ impl Interpreter<'_> {
 
     fn filter(&mut self, value: Value, call: &FilterCall, scope: &Rc<Scope>) -> Outcome<Value> {
         let args = self.args(&call.args, scope)?;
-        filters::apply(self.run, &call.name, value, args).map_err(|fault| fault.at(call.line))
+        filters::apply(self.run, &call.name, value, args).map_err(|fault| fault.at(call.at))
     }
 
     /// Applies the filters of `{% filter a | b %}` and `{% set x | a | b %}`.

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::error::{Fault, Outcome};
+use crate::error::{Fault, Outcome, SourcePosition};
 use crate::marks::Mark;
 use crate::run::Run;
 use crate::syntax::ast::Name;
@@ -115,6 +115,15 @@ impl<'r> Interpreter<'r> {
     pub(crate) fn wrote_item(&mut self, start: usize, mark: Mark) -> Outcome<()> {
         match self.outputs.as_mut_slice() {
             [out] => out.wrote_item(self.run, start, mark),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records which statement wrote all since `start`. Captured text has no such records: it has the position of the statement
+    /// that writes it in the end.
+    pub(crate) fn wrote_statement(&mut self, start: usize, at: SourcePosition) -> Outcome<()> {
+        match self.outputs.as_mut_slice() {
+            [out] => out.wrote_statement(self.run, start, at),
             _ => Ok(()),
         }
     }

@@ -28,7 +28,12 @@ impl Interpreter<'_> {
     /// Runs statements, up to the end or to a `break` or `continue`.
     pub(crate) fn body(&mut self, body: &Body, scope: &Rc<Scope>) -> Outcome<Flow> {
         for stmt in body {
-            match self.stmt(stmt, scope).map_err(|fault| fault.at(stmt.line))? {
+            let start = self.written();
+            let flow = self.stmt(stmt, scope).map_err(|fault| fault.at(stmt.at))?;
+            if stmt.writes() {
+                self.wrote_statement(start, stmt.at)?;
+            }
+            match flow {
                 Flow::Next => {}
                 flow => return Ok(flow),
             }
@@ -104,7 +109,7 @@ impl Interpreter<'_> {
                 let callee = self.eval(callee, scope)?;
                 let mut args = self.args(args, scope)?;
                 args.named.push((Arc::from("caller"), caller));
-                let value = self.call(&callee, args).map_err(|fault| fault.at(call.line))?;
+                let value = self.call(&callee, args).map_err(|fault| fault.at(call.at))?;
                 self.emit(&value)?;
             }
             StmtKind::Break => return Ok(Flow::Break),

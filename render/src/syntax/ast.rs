@@ -1,7 +1,9 @@
 //! The syntax tree that the evaluator walks. It is owned and can be shared between threads; every expression and
-//! statement has its line. Plain data: nothing here parses or evaluates.
+//! statement has its position. Plain data: nothing here parses or evaluates.
 
 use std::sync::Arc;
+
+use crate::error::SourcePosition;
 
 /// A name in the source. Equal names of one template share one allocation.
 pub(crate) type Name = Arc<str>;
@@ -16,10 +18,10 @@ pub(crate) enum Const {
     Str(Arc<str>),
 }
 
-/// An expression and its line.
+/// An expression and where it begins.
 #[derive(Debug)]
 pub(crate) struct Expr {
-    pub(crate) line: u32,
+    pub(crate) at: SourcePosition,
     pub(crate) kind: ExprKind,
 }
 
@@ -57,7 +59,7 @@ pub(crate) struct IfExpr {
 pub(crate) struct FilterCall {
     pub(crate) name: Name,
     pub(crate) args: Vec<Arg>,
-    pub(crate) line: u32,
+    pub(crate) at: SourcePosition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,8 +104,16 @@ pub(crate) enum Target {
 
 #[derive(Debug)]
 pub(crate) struct Stmt {
-    pub(crate) line: u32,
+    pub(crate) at: SourcePosition,
     pub(crate) kind: StmtKind,
+}
+
+impl Stmt {
+    /// Whether the statement itself writes. Others only hold statements that do.
+    pub(crate) fn writes(&self) -> bool {
+        use StmtKind as S;
+        matches!(self.kind, S::Text(_) | S::Emit(_) | S::FilterBlock(..) | S::CallBlock(..))
+    }
 }
 
 pub(crate) type Body = Vec<Stmt>;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use minijinja::machinery::{self, Span, ast as mj};
 use minijinja::syntax::SyntaxConfig;
 
+use crate::error::SourcePosition;
 use crate::stack::Bounds;
 use crate::syntax::ast::*;
 use crate::syntax::inspect;
@@ -104,8 +105,8 @@ struct Lowering<'s> {
     limit: usize,
 }
 
-fn line(span: Span) -> u32 {
-    u32::from(span.start_line)
+fn position(span: Span) -> SourcePosition {
+    SourcePosition { line: u32::from(span.start_line), column: u32::from(span.start_col) + 1 }
 }
 
 fn problem(span: Span, message: impl Into<String>) -> Problem {
@@ -174,13 +175,13 @@ impl Lowering<'_> {
                 S::CallBlock(c) => {
                     let call = this.call(&c.call)?;
                     StmtKind::CallBlock(
-                        Expr { line: line(c.call.span()), kind: call },
+                        Expr { at: position(c.call.span()), kind: call },
                         this.macro_def(&c.macro_decl, None)?,
                     )
                 }
                 S::Do(d) => {
                     let call = this.call(&d.call)?;
-                    StmtKind::Do(Expr { line: line(d.call.span()), kind: call })
+                    StmtKind::Do(Expr { at: position(d.call.span()), kind: call })
                 }
                 S::Continue(_) => StmtKind::Continue,
                 S::Break(_) => StmtKind::Break,
@@ -189,7 +190,34 @@ impl Lowering<'_> {
                 S::Include(_) => StmtKind::OtherTemplate("include"),
             })
         })?;
-        Ok(Stmt { line: line(span), kind })
+        Ok(Stmt { at: self.start_of(stmt), kind })
+    }
+
+    /// Where a statement begins, for people: the tag with its bracket, or the first visible character of a text.
+    fn start_of(&self, stmt: &mj::Stmt<'_>) -> SourcePosition {
+        let span = stmt_span(stmt);
+        let at = position(span);
+        let (start, end) = (span.start_offset as usize, span.end_offset as usize);
+        match stmt {
+            mj::Stmt::EmitExpr(_) => at,
+            mj::Stmt::EmitRaw(_) => {
+                let text = self.source.get(start..end).unwrap_or_default();
+                let skipped = &text[..text.len() - text.trim_start().len()];
+                if skipped.len() == text.len() {
+                    return at;
+                }
+                let lines = skipped.matches('\n').count() as u32;
+                let after = skipped.rfind('\n').map_or(skipped, |line| &skipped[line + 1..]).chars().count() as u32;
+                let column = if lines == 0 { at.column + after } else { 1 + after };
+                SourcePosition { line: at.line + lines, column }
+            }
+            _ => {
+                let before = self.source.get(..start).unwrap_or_default();
+                let tag = before.rfind("{%").and_then(|tag| before.get(tag..)).filter(|tag| !tag.contains('\n'));
+                let width = tag.map_or(0, |tag| tag.chars().count() as u32);
+                SourcePosition { column: at.column.saturating_sub(width).max(1), ..at }
+            }
+        }
     }
 
     /// Text between tags. Jinja2 keeps a newline right after `{% raw %}`; minijinja trims it, so it is put back.
@@ -251,7 +279,7 @@ impl Lowering<'_> {
         let mut calls = Vec::new();
         let mut next = Some(filter);
         while let Some(mj::Expr::Filter(f)) = next {
-            calls.push(FilterCall { name: self.name(f.name), args: self.args(&f.args)?, line: line(f.span()) });
+            calls.push(FilterCall { name: self.name(f.name), args: self.args(&f.args)?, at: position(f.span()) });
             next = f.expr.as_ref();
         }
         calls.reverse();
@@ -286,7 +314,7 @@ impl Lowering<'_> {
     fn expr(&mut self, expr: &mj::Expr<'_>) -> Lowered<Expr> {
         let span = expr.span();
         let kind = self.nested(span, |this| this.expr_kind(expr))?;
-        Ok(Expr { line: line(span), kind })
+        Ok(Expr { at: position(span), kind })
     }
 
     fn expr_kind(&mut self, expr: &mj::Expr<'_>) -> Lowered<ExprKind> {
@@ -316,7 +344,7 @@ impl Lowering<'_> {
                     return Err(problem(f.span(), "a filter needs a value before the `|`"));
                 };
                 let value = self.boxed(value)?;
-                let call = FilterCall { name: self.name(f.name), args: self.args(&f.args)?, line: line(f.span()) };
+                let call = FilterCall { name: self.name(f.name), args: self.args(&f.args)?, at: position(f.span()) };
                 ExprKind::Filter(value, call)
             }
             E::Test(t) => ExprKind::Test(self.boxed(&t.expr)?, self.name(t.name), self.args(&t.args)?),

@@ -8,11 +8,21 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::error::Outcome;
+use crate::error::{Outcome, SourcePosition};
 use crate::labels::Encoding;
 use crate::marks::{Mark, Piece};
 use crate::run::Run;
 use crate::value::types::{Text, Value};
+
+/// All that is known of a written text.
+#[derive(Default)]
+pub(crate) struct BufferMarks {
+    pub(crate) pieces: Vec<Piece>,
+    /// What loops wrote for elements of the context.
+    pub(crate) items: Vec<Piece>,
+    /// Where what each statement wrote ends, and where the statement is.
+    pub(crate) statements: Vec<(usize, SourcePosition)>,
+}
 
 /// A text that is being written. What is appended without a mark comes from the template.
 #[derive(Default)]
@@ -21,6 +31,8 @@ pub(crate) struct Buffer {
     pieces: Vec<Piece>,
     /// What loops wrote for elements of the context.
     items: Vec<Piece>,
+    /// Where what each statement wrote ends, and where the statement is.
+    statements: Vec<(usize, SourcePosition)>,
 }
 
 impl Buffer {
@@ -194,9 +206,19 @@ impl Buffer {
         Ok(())
     }
 
-    /// The written text, its marks, and what loops wrote.
-    pub(crate) fn into_parts(self) -> (String, Vec<Piece>, Vec<Piece>) {
-        (self.text, self.pieces, self.items)
+    /// Records that the statement at this position wrote all since `start`, if the render is labelled.
+    pub(crate) fn wrote_statement(&mut self, run: &Run, start: usize, at: SourcePosition) -> Outcome<()> {
+        let end = self.text.len();
+        if run.labels() && start < end {
+            run.make_pieces(1)?;
+            self.statements.push((end, at));
+        }
+        Ok(())
+    }
+
+    /// The written text and its marks.
+    pub(crate) fn into_parts(self) -> (String, BufferMarks) {
+        (self.text, BufferMarks { pieces: self.pieces, items: self.items, statements: self.statements })
     }
 }
 

@@ -6,6 +6,7 @@ mod case;
 mod change;
 mod messages;
 
+use super::advice::advice;
 use super::conversation::Conversation;
 use super::experiment::Harm;
 use super::finding::Finding;
@@ -26,9 +27,10 @@ pub(super) fn run(subject: &Subject, findings: &mut Vec<Finding>) {
         let change = |conversation: &mut Conversation| (case.change)(subject, conversation);
         let Some(shown) = subject.experiment(&base, &change, case.check) else { continue };
         let message = format!("{}: {}.", case.sent, shown.harm.words());
-        let finding = Finding::new(case.rule, message, case.help)
-            .with(shown.conversation.context(), shown.expected, shown.actual)
-            .at(shown.harm.line());
+        let help = advice(case.rule, subject).unwrap_or(case.help);
+        let finding = Finding::new(case.rule, message, help)
+            .with(subject.context(&shown.conversation), shown.expected, shown.actual)
+            .at(shown.position);
         let implies = |known: &Finding| IMPLIED.contains(&(case.rule, known.rule)) && known.line == finding.line;
         if findings.iter().any(implies) {
             continue;

@@ -1,7 +1,7 @@
 //! A controlled experiment: a conversation that the template renders, and the same conversation changed in one respect. If
 //! the change does harm, the conversation is made as small as it can be.
 
-use unjinja_render::{RenderError, RenderErrorKind};
+use unjinja_render::{RenderError, RenderErrorKind, SourcePosition};
 
 use super::compare::{around, common_prefix, count_word, excerpts};
 use super::conversation::Conversation;
@@ -37,13 +37,6 @@ impl Harm {
         }
     }
 
-    pub(super) fn line(&self) -> Option<usize> {
-        match self {
-            Harm::Fails(error) | Harm::Refuses(error) => Some(error.line()),
-            _ => None,
-        }
-    }
-
     fn is_like(&self, other: &Harm) -> bool {
         let loses = |harm: &Harm| matches!(harm, Harm::Loses(_) | Harm::LosesOne(_));
         std::mem::discriminant(self) == std::mem::discriminant(other) || loses(self) && loses(other)
@@ -59,6 +52,11 @@ pub(super) fn one_line(message: &str) -> String {
         words.push('…');
     }
     words.trim_end_matches('.').to_owned()
+}
+
+/// Where a render failed.
+fn position(error: &RenderError) -> Option<SourcePosition> {
+    Some(SourcePosition { line: u32::try_from(error.line()).ok()?, column: error.column()? })
 }
 
 /// What counts as harm.
@@ -83,6 +81,8 @@ pub(super) struct Shown {
     pub conversation: Conversation,
     pub expected: String,
     pub actual: String,
+    /// The statement of the template that fails, or that writes what should not be there, or that no longer writes what should.
+    pub position: Option<SourcePosition>,
 }
 
 /// Changes a conversation in one respect.
@@ -115,7 +115,29 @@ impl Subject {
                 at += 1;
             }
         }
+        shown.position = self.position(&base, &shown);
         Some(shown)
+    }
+
+    /// The statement that a harm is about.
+    fn position(&self, base: &Conversation, shown: &Shown) -> Option<SourcePosition> {
+        let (before, after) = match &shown.harm {
+            Harm::Fails(error) | Harm::Refuses(error) => return position(error),
+            _ => (self.text(base).ok()?, self.text(&shown.conversation).ok()?),
+        };
+        let at = common_prefix(&before, &after);
+        match &shown.harm {
+            // A text that was never there has no statement that writes it.
+            Harm::Loses(text) => self.statement(base, before.rfind(text.as_str())?),
+            Harm::LosesOne(_) => self.statement(base, at),
+            _ => {
+                // White space may come of a text between two tags; what is visible tells more.
+                let rest = &after[at..];
+                let blank = rest.len() - rest.trim_start().len();
+                let from = if blank < rest.len() { at + blank } else { at };
+                self.statement(&shown.conversation, from).or_else(|| self.statement(base, at))
+            }
+        }
     }
 
     fn harm(&self, base: &Conversation, change: Change<'_>, check: Check) -> Option<Shown> {
@@ -147,7 +169,7 @@ impl Subject {
                 (harm, expected, actual)
             }
         };
-        Some(Shown { harm, conversation: changed, expected, actual })
+        Some(Shown { harm, conversation: changed, expected, actual, position: None })
     }
 }
 

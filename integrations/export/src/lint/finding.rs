@@ -2,6 +2,7 @@
 //! renders or judges.
 
 use serde_json::Value;
+use unjinja_render::SourcePosition;
 
 use super::rules::Rule;
 use super::severity::Severity;
@@ -66,6 +67,8 @@ pub struct Finding {
     pub help: String,
     /// The line of the template, from 1, where it is known.
     pub line: Option<u32>,
+    /// The character in the line, from 1, where it is known.
+    pub column: Option<u32>,
     /// The readers of response templates that it concerns, by their names on the command line; empty for chat templates.
     pub readers: Vec<&'static str>,
     /// The smallest conversation or output that shows it; absent where none is needed.
@@ -82,6 +85,7 @@ impl Finding {
             message: message.into(),
             help: help.into(),
             line: None,
+            column: None,
             readers: Vec::new(),
             evidence: None,
         }
@@ -92,7 +96,12 @@ impl Finding {
         self
     }
 
-    pub(crate) fn at(mut self, line: Option<usize>) -> Self {
+    pub(crate) fn at(mut self, position: Option<SourcePosition>) -> Self {
+        (self.line, self.column) = (position.map(|at| at.line), position.map(|at| at.column));
+        self
+    }
+
+    pub(crate) fn at_line(mut self, line: Option<usize>) -> Self {
         self.line = line.and_then(|line| u32::try_from(line).ok());
         self
     }

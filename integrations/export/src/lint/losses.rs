@@ -35,7 +35,11 @@ fn message_dropped(subject: &Subject) -> Option<Finding> {
         format!("In a conversation of several turns {lost:?} is not in the prompt: the model does not know it.");
     let help = "loop over all messages, and write the content of each";
     let expected = format!("a prompt that contains {lost:?}");
-    Some(Finding::new(rules::MESSAGE_DROPPED, message, help).with(conversation.context(), expected, around(&text, 0)))
+    Some(Finding::new(rules::MESSAGE_DROPPED, message, help).with(
+        subject.context(&conversation),
+        expected,
+        around(&text, 0),
+    ))
 }
 
 /// Tools that are not offered, and calls that are offered but not written.
@@ -47,7 +51,7 @@ fn calls_dropped(subject: &Subject) -> Option<Finding> {
                        model that cannot call tools.";
         let help = "if the model can call tools, write them into the system message";
         let expected = format!("a prompt that contains {:?}", words::TOOL);
-        let context = offered.context();
+        let context = subject.context(&offered);
         return Some(Finding::new(rules::TOOLS_IGNORED, message, help).with(context, expected, around(&text, 0)));
     }
     if subject.calls.is_some() {
@@ -72,7 +76,7 @@ fn calls_dropped(subject: &Subject) -> Option<Finding> {
         }
         Err(error) => super::experiment::one_line(error.message()),
     };
-    Some(Finding::new(rules::CALL_DROPPED, message, help).with(conversation.context(), expected, actual))
+    Some(Finding::new(rules::CALL_DROPPED, message, help).with(subject.context(&conversation), expected, actual))
 }
 
 /// Content of turns with calls: dropped, or written as reasoning.
@@ -91,7 +95,11 @@ fn content_of_calls(subject: &Subject) -> Option<Finding> {
         let before =
             subject.text(&Conversation { messages: conversation.messages[..1].to_vec(), ..conversation.clone() });
         let shown = around(&text, common_prefix(&before.unwrap_or_default(), &text));
-        return Some(Finding::new(rules::CONTENT_DROPPED, message, help).with(conversation.context(), expected, shown));
+        return Some(Finding::new(rules::CONTENT_DROPPED, message, help).with(
+            subject.context(&conversation),
+            expected,
+            shown,
+        ));
     };
     let spec = subject.spec.as_ref()?;
     let opening = spec.reasoning.start.trim();
@@ -104,7 +112,8 @@ fn content_of_calls(subject: &Subject) -> Option<Finding> {
     let help = "write the content as an answer that comes before the calls, and only `reasoning_content` as reasoning";
     let expected = format!("{:?} as an answer, not after {opening:?}", words::PREAMBLE);
     let shown = around(&text, at);
-    Some(Finding::new(rules::CONTENT_AS_REASONING, message, help).with(conversation.context(), expected, shown))
+    let finding = Finding::new(rules::CONTENT_AS_REASONING, message, help).at(subject.statement(&conversation, at));
+    Some(finding.with(subject.context(&conversation), expected, shown))
 }
 
 /// Whether the same text is written if the content is handed over as reasoning.
@@ -131,7 +140,7 @@ fn results(subject: &Subject) -> Option<Finding> {
         let asked = Conversation { messages: one.messages[..2].to_vec(), ..one.clone() };
         let before = subject.text(&asked).unwrap_or_default();
         let shown = around(&text, common_prefix(&before, &text));
-        return Some(Finding::new(rules::RESULT_DROPPED, message, help).with(one.context(), expected, shown));
+        return Some(Finding::new(rules::RESULT_DROPPED, message, help).with(subject.context(&one), expected, shown));
     }
     let turn = [subject.plain.user(), manner.two_calls()];
     let in_order = Conversation::of(turn.clone()).and(manner.result(0)).and(manner.result(1));
@@ -151,7 +160,9 @@ fn results(subject: &Subject) -> Option<Finding> {
                    which result belongs to which call, so the model takes one for the other.";
     let help = "write the results in the order of the calls, or write the ids of calls and results";
     let (expected, actual) = excerpts(&first, &second);
-    Some(Finding::new(rules::RESULT_NOT_LINKED, message, help).with(reversed.context(), expected, actual))
+    let at = second.rfind(words::RESULT)?;
+    let finding = Finding::new(rules::RESULT_NOT_LINKED, message, help).at(subject.statement(&reversed, at));
+    Some(finding.with(subject.context(&reversed), expected, actual))
 }
 
 fn content_twice(subject: &Subject) -> Option<Finding> {
@@ -170,8 +181,8 @@ fn content_twice(subject: &Subject) -> Option<Finding> {
         let message = format!("{twice:?} is sent once and is in the prompt twice.");
         let help = "write the content of a message in one place only";
         let at = labelled.text.rfind(twice)?;
-        let finding = Finding::new(rules::CONTENT_TWICE, message, help);
-        Some(finding.with(conversation.context(), format!("{twice:?} once"), around(&labelled.text, at)))
+        let finding = Finding::new(rules::CONTENT_TWICE, message, help).at(labelled.labels.statement_at(at));
+        Some(finding.with(subject.context(&conversation), format!("{twice:?} once"), around(&labelled.text, at)))
     })
 }
 
@@ -206,8 +217,8 @@ fn message_order(subject: &Subject) -> Option<Finding> {
                 let help = "write the messages in the order in which they are sent";
                 let at = labelled.text.rfind(piece)?;
                 let shown = around(&labelled.text, at);
-                let finding = Finding::new(rules::MESSAGE_ORDER, message, help);
-                return Some(finding.with(conversation.context(), "the messages in their order", shown));
+                let finding = Finding::new(rules::MESSAGE_ORDER, message, help).at(labelled.labels.statement_at(at));
+                return Some(finding.with(subject.context(&conversation), "the messages in their order", shown));
             }
             last = last.max(index);
         }
@@ -241,8 +252,8 @@ fn white_space(subject: &Subject) -> Option<Finding> {
                  than the lines after it."
             );
             let help = "write the content without `| trim` and `.strip()`";
-            let finding = Finding::new(rules::WHITE_SPACE, message, help);
-            Some(finding.with(conversation.context(), format!("{text:?}"), around(&prompt, at)))
+            let finding = Finding::new(rules::WHITE_SPACE, message, help).at(subject.statement(&conversation, at));
+            Some(finding.with(subject.context(&conversation), format!("{text:?}"), around(&prompt, at)))
         },
     )
 }

@@ -150,7 +150,9 @@ fn unbalanced(subject: &Subject) -> Option<Finding> {
         let at = common_prefix(&shorter.text, &longer.text);
         let shown = longer.text.get(at..).unwrap_or_default();
         let expected = format!("a closing marker for each `{tag}`");
-        Some(Finding::new(rules::UNBALANCED, message, help).with(after.context(), expected, around(shown, 0)))
+        let position = shown.find(tag.as_str()).and_then(|tag| longer.labels.statement_at(at + tag));
+        let finding = Finding::new(rules::UNBALANCED, message, help).at(position);
+        Some(finding.with(subject.context(&after), expected, around(shown, 0)))
     })
 }
 
@@ -211,7 +213,10 @@ fn opens_turn(subject: &Subject, options: &LintOptions) -> Option<Finding> {
         let help = "mark turns with special tokens, if the model has them";
         let expected = "another prompt than that of three turns";
         let shown = around(&prompt, from + text.len());
-        Some(Finding::new(rules::OPENS_TURN, message, help).with(other.context(), expected, shown))
+        // White space before the marker may be of another statement.
+        let begin = from + text.len() + (marker.len() - marker.trim_start().len());
+        let finding = Finding::new(rules::OPENS_TURN, message, help).at(subject.statement(&conversation, begin));
+        Some(finding.with(subject.context(&other), expected, shown))
     })
 }
 

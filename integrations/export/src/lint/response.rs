@@ -5,6 +5,7 @@ use unjinja_analyzer::Verification;
 use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
+use super::allow;
 use super::finding::{Evidence, Finding, Target, capitalised};
 use super::rules::{self, Rule};
 use crate::response_template::{self, Dialect, FindingKind, ResponseTemplate, check, written_json};
@@ -12,6 +13,7 @@ use crate::response_template::{self, Dialect, FindingKind, ResponseTemplate, che
 /// Tries a response template, as JSON, with what the chat template of the same model writes: random conversations and outputs
 /// that are known to be hard. `spec` is the analysis of the chat template, and `verification` its random conversations
 /// ([`unjinja_analyzer::verify`]). A finding that several readers share is reported once.
+/// Comments of the chat template allow rules, as for [`lint`](super::lint).
 pub fn lint_response_template(
     response: &Value,
     chat: &Template,
@@ -43,6 +45,7 @@ pub fn lint_response_template(
             }
         }
     }
+    let mut findings = allow::apply(chat.source(), rules::RESPONSE_RULES, findings);
     findings.sort_by_key(|finding| rules::RESPONSE_RULES.iter().position(|rule| *rule == finding.rule));
     findings
 }

@@ -2,8 +2,10 @@
 //! are compared. A simple call must come back first, so that a finding is due to the value.
 
 use serde_json::{Value, json};
+use unjinja_render::{FieldPart, Origin, SourcePosition, Span};
 use unjinja_runtime::abi_3::is_special_token;
 
+use super::advice::advice;
 use super::compare::around;
 use super::conversation::{Conversation, words};
 use super::finding::Finding;
@@ -36,7 +38,7 @@ fn not_read_back(subject: &Subject) -> Option<Finding> {
     if gap.conversation.is_null() {
         return Some(finding);
     }
-    Some(finding.with(gap.conversation.clone(), gap.expected.clone(), gap.actual.clone()))
+    Some(finding.with(subject.with_tokens(gap.conversation.clone()), gap.expected.clone(), gap.actual.clone()))
 }
 
 /// A question and a call with these arguments.
@@ -87,9 +89,10 @@ fn value_changed(subject: &Subject) -> Option<Finding> {
              and every parser lose it. The template writes {:?}.",
             around(&text[from..], 0)
         );
-        let help = "write texts as they are, and other values with `| tojson`";
-        let finding = Finding::new(rules::VALUE_CHANGED, message, help);
-        Some(finding.with(conversation.context(), arguments.to_string(), told(&read)))
+        let usual = "write texts as they are, and other values with `| tojson`";
+        let help = advice(rules::VALUE_CHANGED, subject).unwrap_or(usual);
+        let finding = Finding::new(rules::VALUE_CHANGED, message, help).at(writer(subject, &conversation));
+        Some(finding.with(subject.context(&conversation), arguments.to_string(), told(&read)))
     })
 }
 
@@ -98,6 +101,17 @@ fn told(read: &Result<Value, String>) -> String {
         Ok(value) => value.to_string(),
         Err(sentence) => sentence.clone(),
     }
+}
+
+/// The statement that writes the first argument.
+fn writer(subject: &Subject, conversation: &Conversation) -> Option<SourcePosition> {
+    let labelled = subject.labelled(conversation)?;
+    let is_value = |span: &&Span| {
+        let Origin::Field(field) = &span.origin else { return false };
+        field.path.contains(".arguments") && field.part == FieldPart::Value
+    };
+    let span = labelled.labels.spans().iter().find(is_value)?;
+    labelled.labels.statement_at(span.range.start)
 }
 
 /// A value that contains all that comes after a value.
@@ -121,6 +135,6 @@ fn value_can_end(subject: &Subject) -> Option<Finding> {
          there, and the rest becomes something else."
     );
     let help = "nothing, if the model was trained so; a new format should write values as JSON";
-    let finding = Finding::new(rules::VALUE_CAN_END, message, help);
-    Some(finding.with(conversation.context(), arguments.to_string(), told(&read)))
+    let finding = Finding::new(rules::VALUE_CAN_END, message, help).at(writer(subject, &conversation));
+    Some(finding.with(subject.context(&conversation), arguments.to_string(), told(&read)))
 }

@@ -27,6 +27,21 @@ impl Rule {
     pub fn named(id: &str) -> Option<Rule> {
         RULES.iter().chain(RESPONSE_RULES).find(|rule| rule.id == id).copied()
     }
+
+    /// Why the rule matters, an example, and what to do, as Markdown.
+    ///
+    /// ```
+    /// use unjinja_export::lint::Rule;
+    ///
+    /// let rule = Rule::named("null-content").ok_or("no such rule")?;
+    /// assert!(rule.explanation().starts_with("**Why.** The OpenAI API returns"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explanation(&self) -> &'static str {
+        let heading = format!("## {}\n", self.id);
+        let (_, rest) = include_str!("explanations.md").split_once(&heading).unwrap_or_default();
+        rest.split("\n## ").next().unwrap_or_default().trim()
+    }
 }
 
 macro_rules! rules {
@@ -99,6 +114,9 @@ rules! {
     UNDEFINED = "undefined-variable", Warning, "A variable is written that nothing sets.";
     TOKEN_UNSET = "special-token-unset", Warning, "The template writes a special token that the tokenizer does not set.";
     DATE = "date-dependent", Note, "The prompt depends on the date.";
+    // Comments to the linter.
+    UNUSED_ALLOW = "unused-allow", Warning, "A comment allows a rule that finds nothing.";
+    UNKNOWN_ALLOW = "unknown-allow", Error, "A comment to the linter names no rule.";
 }
 
 rules! {

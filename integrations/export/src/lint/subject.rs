@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use unjinja_analyzer::{AnalyzeError, GapReport, Naming, ROUND_TRIPS, analyze, gap_report, verify};
 use unjinja_codegen::interpreter;
 use unjinja_render::{
-    Clock, Encoding, Field, FieldPart, Labels, Origin, Reads, RenderError, RenderOptions, Rendered, SpecialTokens,
-    Template,
+    Clock, Encoding, Field, FieldPart, Labels, Origin, Reads, RenderError, RenderOptions, Rendered, SourcePosition,
+    SpecialTokens, Template,
 };
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 use unjinja_spec::{ArgumentsForm, CallIdForm, FormatSpec, Messages, Status, ToolFormat};
@@ -19,6 +19,7 @@ use super::conversation::{Conversation, Manner, words};
 /// What replaces the special tokens whose texts are not known.
 const BOS: &str = "<s>";
 const EOS: &str = "</s>";
+const OTHER: &str = "<unk>";
 
 /// The steps that all renders of one template may take together.
 const MOST_STEPS: u64 = 60_000_000;
@@ -120,13 +121,45 @@ impl Subject {
         (subject, analysed)
     }
 
-    /// The variables of a render.
+    /// The variables of a render, with a text for each special token that the template reads and its file does not give. So
+    /// whoever renders the template with them sees what was seen here.
     pub(super) fn context(&self, conversation: &Conversation) -> Value {
-        let Value::Object(mut context) = conversation.context() else { return Value::Null };
-        for name in self.variables.iter().filter(|name| name.ends_with("_token") && !is_begin_or_end(name)) {
-            context.entry(name.clone()).or_insert_with(|| "<unk>".into());
+        self.with_tokens(conversation.context())
+    }
+
+    /// These variables of a render, with the special tokens that are missing.
+    pub(super) fn with_tokens(&self, mut context: Value) -> Value {
+        let Some(variables) = context.as_object_mut() else { return context };
+        for name in self.variables.iter().filter(|name| name.ends_with("_token")) {
+            let (given, text) = match name.as_str() {
+                "bos_token" => (self.given.bos.is_some(), BOS),
+                "eos_token" => (self.given.eos.is_some(), EOS),
+                _ => (self.given.others.contains_key(name), OTHER),
+            };
+            if !given {
+                variables.entry(name.clone()).or_insert_with(|| text.into());
+            }
         }
-        Value::Object(context)
+        context
+    }
+
+    /// What a render is without a text for one special token. The others have one.
+    pub(super) fn without_token(
+        &self,
+        conversation: &Conversation,
+        name: &str,
+    ) -> (Value, Result<String, RenderError>) {
+        let mut context = self.context(conversation);
+        if let Some(variables) = context.as_object_mut() {
+            variables.shift_remove(name);
+        }
+        let template = self.template.clone().with_tokens(self.given.clone());
+        let text = template.render(&context);
+        (context, text)
+    }
+
+    pub(super) fn template(&self) -> &Template {
+        &self.template
     }
 
     pub(super) fn text(&self, conversation: &Conversation) -> Result<String, RenderError> {
@@ -145,6 +178,18 @@ impl Subject {
         Some(Labelled { text: rendered.result.ok()?, labels: rendered.labels?, reads: rendered.reads })
     }
 
+    /// The variables of all renders that were made until now.
+    pub(super) fn tried(&self) -> Vec<Value> {
+        let mut keys: Vec<String> = self.texts.borrow().keys().cloned().collect();
+        keys.sort_unstable();
+        keys.iter().filter_map(|key| serde_json::from_str(key).ok()).collect()
+    }
+
+    /// The statement of the template that writes the byte at this offset of a render.
+    pub(super) fn statement(&self, conversation: &Conversation, offset: usize) -> Option<SourcePosition> {
+        self.labelled(conversation)?.labels.statement_at(offset)
+    }
+
     /// A render within the steps that are left. A render takes some thousand steps, so only a template that does not end, or
     /// nearly so, meets the limit; then all further renders fail at once.
     fn render(&self, context: &Value, options: RenderOptions) -> Rendered {
@@ -158,12 +203,6 @@ impl Subject {
     /// The text at another time.
     pub(super) fn text_at(&self, conversation: &Conversation, clock: Clock) -> Option<String> {
         self.template.clone().with_clock(clock).render(&self.context(conversation)).ok()
-    }
-
-    /// The line of the first occurrence of a word in the source.
-    pub(super) fn line_of(&self, word: &str) -> Option<usize> {
-        let at = self.template.source().find(word)?;
-        Some(self.template.source()[..at].lines().count().max(1))
     }
 
     /// The special tokens of the renders.
@@ -260,8 +299,4 @@ impl Subject {
         let tools = conversation.tools.as_ref().map(Tools::from_openai)?.ok()?;
         Some(parse(parser.clone(), body, &Options::new().tools(&tools).generation_prompt(opening)))
     }
-}
-
-fn is_begin_or_end(name: &str) -> bool {
-    matches!(name, "bos_token" | "eos_token")
 }

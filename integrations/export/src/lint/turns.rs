@@ -18,6 +18,12 @@ pub(super) fn run(subject: &Subject, findings: &mut Vec<Finding>) {
     findings.extend(growth(subject, moves));
     findings.extend(reasoning_dropped(subject));
     findings.extend(no_generation_prompt(subject));
+    let is_found = |rule| findings.iter().any(|finding| finding.rule == rule);
+    if !is_found(rules::PREFIX_CHANGES) {
+        // An answer that is lost, or loses its reasoning, is told there.
+        let told = is_found(rules::MESSAGE_DROPPED) || is_found(rules::REASONING_DROPPED);
+        findings.extend(turn_rewritten(subject, told));
+    }
 }
 
 /// A prompt, and the next one.
@@ -138,8 +144,11 @@ fn growth(subject: &Subject, system_moves: bool) -> Vec<Finding> {
         // A warning counts more than a note of the same rule.
         let known = findings.iter().position(|known| known.rule == finding.rule);
         let asked = step.before.messages.len();
-        let finding =
-            finding.with(step.after.context(), format!("{expected} (the prompt after message {asked})"), actual);
+        let finding = finding.with(
+            subject.context(&step.after),
+            format!("{expected} (the prompt after message {asked})"),
+            actual,
+        );
         match known {
             None => findings.push(finding),
             Some(at) if findings[at].severity < finding.severity => findings[at] = finding,
@@ -147,6 +156,48 @@ fn growth(subject: &Subject, system_moves: bool) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// A turn of the model that is written in another way as soon as a message follows. Prompts do not show that: they end before a
+/// turn, and never with one. Code that trains on conversations renders them at every length.
+fn turn_rewritten(subject: &Subject, answers_are_told: bool) -> Option<Finding> {
+    let plain = subject.plain;
+    let mut turns = Vec::new();
+    if let Some(manner) = subject.calls {
+        let called = Conversation::of([plain.user(), manner.call()]);
+        let next = [(called.clone(), manner.result(0)), (called.with_tools(), manner.result(0))];
+        turns.extend(
+            next.map(|(turn, next)| (turn, next, Severity::Warning, "the turn with a call", "the result of the tool")),
+        );
+    }
+    if !answers_are_told {
+        // To write answered questions in another way is usual, so that is a choice.
+        let answered = Conversation::of([plain.user(), plain.answer()]);
+        turns.push((
+            answered,
+            plain.message("user", words::USER2),
+            Severity::Note,
+            "an answer",
+            "the next user message",
+        ));
+    }
+    turns.into_iter().find_map(|(turn, next, severity, what, follows)| {
+        let after = turn.clone().and(next);
+        let (short, long) = (subject.text(&turn).ok()?, subject.text(&after).ok()?);
+        if long.starts_with(&short) {
+            return None;
+        }
+        let message = format!(
+            "The template writes {what} in another way as soon as {follows} comes after it. Code that trains on a conversation turn by \
+             turn needs a text that only grows, and refuses such a template or trains on a text that is never seen again."
+        );
+        let help = "let no condition on the turn look at later messages, as `loop.last` does; where reasoning of the past is left out, \
+                    write an empty block in every turn or in none";
+        let at = common_prefix(&short, &long);
+        let (expected, actual) = excerpts(&short, &long);
+        let finding = Finding::new(rules::PREFIX_CHANGES, message, help).at(subject.statement(&turn, at)).at_most(severity);
+        Some(finding.with(subject.context(&after), format!("{expected} (without the last message)"), actual))
+    })
 }
 
 /// Reasoning that an earlier prompt or turn had, and the next one does not.
@@ -181,8 +232,14 @@ fn reasoning_dropped(subject: &Subject) -> Option<Finding> {
     let message = "The prompt after the next user message leaves out the reasoning of earlier turns, which the server has \
                    computed. It computes the conversation from there again.";
     let help = "this is usual, and saves space; for agents offer a switch that keeps reasoning";
-    let (expected, actual) = excerpts(&subject.text(&earlier).ok()?, &subject.text(&conversation).ok()?);
-    Some(Finding::new(rules::REASONING_DROPPED, message, help).with(conversation.context(), expected, actual))
+    let with = subject.text(&earlier).ok()?;
+    let (expected, actual) = excerpts(&with, &subject.text(&conversation).ok()?);
+    let position = with.rfind(words::REASONING).and_then(|at| subject.statement(&earlier, at));
+    Some(Finding::new(rules::REASONING_DROPPED, message, help).at(position).with(
+        subject.context(&conversation),
+        expected,
+        actual,
+    ))
 }
 
 /// A generation prompt that is missing, or ends before the answer begins.
@@ -208,5 +265,5 @@ fn no_generation_prompt(subject: &Subject) -> Option<Finding> {
     let expected = format!("a prompt that ends with {header:?}");
     let shown = super::compare::around(&prompt, prompt.len());
     let finding = Finding::new(rules::NO_GENERATION_PROMPT, message, help);
-    Some(finding.with(question.prompting().context(), expected, shown).at_most(Severity::Warning))
+    Some(finding.with(subject.context(&question.prompting()), expected, shown).at_most(Severity::Warning))
 }

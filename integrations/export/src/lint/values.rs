@@ -6,6 +6,7 @@ use unjinja_render::{Encoding, Field, FieldPart, Origin};
 use unjinja_spec::ArgumentsForm;
 use unjinja_spec::ToolFormat;
 
+use super::advice::advice;
 use super::compare::around;
 use super::conversation::{Conversation, words};
 use super::finding::Finding;
@@ -50,13 +51,16 @@ fn python_in_calls(subject: &Subject) -> Option<Finding> {
     // One argument at a time, so that the conversation is small.
     for value in [json!(true), json!(null), json!({"moon": "new"}), json!(["north"])] {
         let conversation = Conversation::of([subject.plain.user(), manner.calls(&[json!({"details": value})])]);
-        let Some(labelled) =
-            subject.labelled(&conversation).or_else(|| subject.labelled(&conversation.clone().with_tools()))
+        let with_tools = conversation.clone().with_tools();
+        let mut asked = [conversation, with_tools].into_iter();
+        let Some((conversation, labelled)) =
+            asked.find_map(|asked| subject.labelled(&asked).map(|labelled| (asked, labelled)))
         else {
             continue;
         };
         let path = "messages[1].tool_calls[0].function.arguments";
         let Some((at, piece)) = first_python(&labelled, path) else { continue };
+        let help = advice(rules::PYTHON_IN_CALLS, subject).unwrap_or("write the value with `| tojson`");
         let in_json = matches!(subject.tool_format(), ToolFormat::JsonNative | ToolFormat::TagWithJson);
         let message = if !piece.contains('\'') {
             format!(
@@ -68,8 +72,8 @@ fn python_in_calls(subject: &Subject) -> Option<Finding> {
              and texts in it are escaped in another way: the model learns from its own earlier calls to write it."
                 .to_owned()
         };
-        let finding = Finding::new(rules::PYTHON_IN_CALLS, message, "write the value with `| tojson`").with(
-            conversation.context(),
+        let finding = Finding::new(rules::PYTHON_IN_CALLS, message, help).at(labelled.labels.statement_at(at)).with(
+            subject.context(&conversation),
             format!("{value}"),
             around(&labelled.text, at),
         );
@@ -95,8 +99,8 @@ fn python_in_tools(subject: &Subject) -> Option<Finding> {
     );
     let expected = "schemas as JSON: \"type\": \"boolean\", \"default\": true";
     let help = "write the tool, or the part of it, with `| tojson`";
-    Some(Finding::new(rules::PYTHON_IN_TOOLS, message, help).with(
-        conversation.context(),
+    Some(Finding::new(rules::PYTHON_IN_TOOLS, message, help).at(labelled.labels.statement_at(at)).with(
+        subject.context(&conversation),
         expected,
         around(&labelled.text, at),
     ))
@@ -128,7 +132,8 @@ fn html_escape(subject: &Subject) -> Option<Finding> {
         let message = "Text of the conversation or of a tool is escaped as for HTML: the model reads `&lt;` or `&#34;` where \
                        `<` or a quote was written.";
         let help = "remove the filter `escape` (or `e`); a prompt is no HTML";
-        Some(Finding::new(rules::HTML_ESCAPE, message, help).with(conversation.context(), text, around(&labelled.text, at)))
+        let finding = Finding::new(rules::HTML_ESCAPE, message, help).at(labelled.labels.statement_at(at));
+        Some(finding.with(subject.context(&conversation), text, around(&labelled.text, at)))
     })
 }
 
@@ -162,10 +167,12 @@ fn unescaped_quote(subject: &Subject) -> Option<Finding> {
                 "The text of {what} is put between quotes, and quotes in it stay as they are: the first one ends the text \
                  for whoever reads it."
             );
-            let help = "write the text with `| tojson`, which adds the quotes and escapes what is in it";
+            let usual = "write the text with `| tojson`, which adds the quotes and escapes what is in it";
+            let in_call = path.contains(".arguments");
+            let help = advice(rules::UNESCAPED_QUOTE, subject).filter(|_| in_call).unwrap_or(usual);
             let expected = Value::from(text).to_string();
-            let finding = Finding::new(rules::UNESCAPED_QUOTE, message, help);
-            Some(finding.with(conversation.context(), expected, around(&labelled.text, at)).at_most(severity))
+            let finding = Finding::new(rules::UNESCAPED_QUOTE, message, help).at(labelled.labels.statement_at(at));
+            Some(finding.with(subject.context(&conversation), expected, around(&labelled.text, at)).at_most(severity))
         })
     })
 }

@@ -1,13 +1,14 @@
 //! The variables and the clock that a template reads.
 
-use unjinja_render::{Clock, FieldPart};
+use unjinja_render::{Clock, FieldPart, Origin, SourcePosition, Span};
 
-use super::compare::{around, excerpts};
+use super::compare::{around, common_prefix, excerpts};
 use super::conversation::{Conversation, words};
+use super::experiment::one_line;
 use super::finding::Finding;
 use super::options::LintOptions;
 use super::rules;
-use super::subject::Subject;
+use super::subject::{Labelled, Subject};
 
 /// What every renderer sets, or may leave out.
 const KNOWN: &[&str] = &["messages", "tools", "documents", "add_generation_prompt"];
@@ -58,11 +59,18 @@ fn undefined(subject: &Subject) -> Vec<Finding> {
             );
             let help = format!("set a default: `{{{{ {name} | default('…') }}}}`; or correct the name");
             let (expected, actual) = excerpts(&labelled.text, &without);
-            let finding = Finding::new(rules::UNDEFINED, message, help).at(subject.line_of(name));
-            Some(finding.with(conversation.context(), expected, actual))
+            let finding = Finding::new(rules::UNDEFINED, message, help).at(writer(&labelled, name));
+            Some(finding.with(subject.context(conversation), expected, actual))
         })
     };
     subject.variables.iter().filter(is_other).filter_map(of_variable).collect()
+}
+
+/// The statement that writes a variable.
+fn writer(labelled: &Labelled, name: &str) -> Option<SourcePosition> {
+    let is_of = |span: &&Span| matches!(&span.origin, Origin::Field(field) if &*field.path == name);
+    let span = labelled.labels.spans().iter().find(is_of)?;
+    labelled.labels.statement_at(span.range.start)
 }
 
 /// Whether the source gives a variable a default.
@@ -87,12 +95,15 @@ fn token_unset(subject: &Subject, options: &LintOptions) -> Vec<Finding> {
             if !written || labelled.reads.decided().contains(name) {
                 return None;
             }
-            let message = format!(
-                "The template writes `{name}`, and the tokenizer's file does not set it: nothing is written in its place."
-            );
+            let (context, without) = subject.without_token(&conversation, name);
+            let (what, actual) = match without {
+                Ok(text) => ("nothing is written in its place", excerpts(&labelled.text, &text).1),
+                Err(error) => ("the template fails", one_line(error.message())),
+            };
+            let message = format!("The template writes `{name}`, and the tokenizer's file does not set it: {what}.");
             let help = format!("write the token's text itself, or set `{name}` in tokenizer_config.json");
-            let finding = Finding::new(rules::TOKEN_UNSET, message, help).at(subject.line_of(name));
-            Some(finding.with(conversation.context(), format!("a text for `{name}`"), "nothing"))
+            let finding = Finding::new(rules::TOKEN_UNSET, message, help).at(writer(&labelled, name));
+            Some(finding.with(context, format!("a text for `{name}`"), actual))
         })
     };
     unset.into_iter().filter(|(_, unset)| *unset).filter_map(of_token).collect()
@@ -117,7 +128,7 @@ fn date(subject: &Subject) -> Option<Finding> {
         );
         let help = "let the application pass the date, or write it after what seldom changes";
         let (expected, actual) = excerpts(&now, &then);
-        let line = subject.line_of("strftime_now");
-        Some(Finding::new(rules::DATE, message, help).at(line).with(conversation.context(), expected, around(&actual, 0)))
+        let position = subject.statement(&conversation, common_prefix(&now, &then));
+        Some(Finding::new(rules::DATE, message, help).at(position).with(subject.context(&conversation), expected, around(&actual, 0)))
     })
 }
