@@ -149,6 +149,30 @@ fn arguments_that_quote_a_role_are_tried() -> Result<(), Failure> {
     Ok(())
 }
 
+/// A pattern that only looks ahead is imported where it looks at the beginning of JSON, and refused elsewhere.
+#[test]
+fn only_json_is_announced_by_what_follows() -> Result<(), Failure> {
+    for (open, is_read) in
+        [(r#"(?=\{"name")"#, true), (r"(?=\[\s*\{)", true), ("(?=x)", false), (r"(?=call \{)", false)]
+    {
+        let template = ResponseTemplate::from_json(&serde_json::json!({"start_anchor": "<a>", "fields": {
+            "content": {},
+            "tool_calls": {
+                "open_pattern": open, "content": "json", "repeats": true,
+                "transform": {"type": "function", "function": "{content}"},
+            },
+        }}))?;
+        let info = unjinja_spec::TemplateInfo {
+            name: "t".to_owned(),
+            file: "t.json".to_owned(),
+            sha256: "0".repeat(64),
+            ..unjinja_spec::TemplateInfo::default()
+        };
+        assert_eq!(template.to_spec(info).is_ok(), is_read, "{open}");
+    }
+    Ok(())
+}
+
 /// The specs of the supported models, with their overlays.
 fn specs() -> Result<Vec<FormatSpec>, Failure> {
     let mut specs = Vec::new();

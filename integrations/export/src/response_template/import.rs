@@ -229,6 +229,11 @@ impl Import {
         };
         let opens = self.texts(place, "open", open);
         let mut opens = opens;
+        if opens.iter().any(|text| text.before.is_empty() && text.hole.is_none()) && !begins_json(open.pattern.node()) {
+            let cause =
+                "the pattern is no marker: it only looks at the text around it, which is not the beginning of JSON";
+            return self.wrong(&format!("{place}.open_pattern"), cause, "write the marker as a text");
+        }
         let mut closes = field.close.as_ref().map(|close| self.plain(place, "close", close)).unwrap_or_default();
         // A marker that may be missing before the first call, or after the last one, belongs to all of them.
         if let [first, second] = opens.as_slice() {
@@ -354,6 +359,21 @@ impl Import {
                 self.wrong(place, cause, "no spec can say this");
             }
         }
+    }
+}
+
+/// Whether a pattern without a text of its own looks ahead at the beginning of an object or a list.
+fn begins_json(node: &Node) -> bool {
+    let is_bracket = |node: &Node| matches!(node, Node::Char('{' | '['));
+    let first = |node: &Node| match node {
+        Node::Sequence(parts) => parts.first().is_some_and(is_bracket),
+        other => is_bracket(other),
+    };
+    match node {
+        Node::Look { ahead: true, negative: false, .. } => node.parts().iter().any(first),
+        Node::Sequence(parts) => parts.iter().any(begins_json),
+        Node::Choice(parts) => parts.iter().all(begins_json),
+        _ => false,
     }
 }
 
