@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use unjinja_render::Clock;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, WrittenTags};
 
 /// A conversation to render: what `apply_chat_template` takes.
 ///
@@ -104,15 +104,13 @@ impl Conversation {
         self
     }
 
-    /// The variables of the template, in the forms that the spec names.
-    pub(crate) fn variables_for(&self, spec: &FormatSpec) -> Map<String, Value> {
+    /// The variables of the template, in the forms that the spec names, and the tags that were written into messages for that.
+    pub(crate) fn variables_for(&self, spec: &FormatSpec) -> (Map<String, Value>, Vec<WrittenTags>) {
         let mut variables = self.variables.clone();
         if let (Some(on), false) = (self.thinking, spec.reasoning.switch.is_empty()) {
             variables.insert(spec.reasoning.switch.clone(), Value::Bool(on));
         }
-        if !self.as_given {
-            spec.hand_over(&mut variables);
-        }
-        variables
+        let tags = if self.as_given { Vec::new() } else { spec.hand_over(&mut variables) };
+        (variables, tags)
     }
 }

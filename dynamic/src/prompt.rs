@@ -3,7 +3,7 @@
 use serde_json::Value;
 use unjinja_render::Labels;
 use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
-use unjinja_spec::{FormatSpec, TurnMarkers};
+use unjinja_spec::{FormatSpec, TurnMarkers, WrittenTags};
 
 /// A rendered prompt. The parser has to know how it ends, because the model's output begins there: it may already open the
 /// reasoning.
@@ -63,6 +63,8 @@ pub struct LabelledPrompt {
     pub labels: Labels,
     /// The variables that the template got, in an object: the messages as they were handed over.
     pub context: Value,
+    /// The tags of reasoning that were written into messages when they were handed over.
+    pub written: Vec<WrittenTags>,
 }
 
 /// [`Model::turn_of`](crate::Model::turn_of).

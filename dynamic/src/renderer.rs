@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 use unjinja_render::{Limits, RenderOptions, Rendered, SpecialTokens, Template, TemplateError};
 use unjinja_source::Source;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, WrittenTags};
 
 use crate::conversation::Conversation;
 use crate::error::ModelError;
@@ -46,7 +46,7 @@ impl Renderer {
 
     /// Renders a conversation; the spec says how its messages are handed over, and which variable switches thinking.
     pub(crate) fn render(&self, conversation: &Conversation, spec: &FormatSpec) -> Result<String, ModelError> {
-        let context = Value::Object(self.variables(conversation, spec));
+        let context = Value::Object(self.variables(conversation, spec).0);
         Ok(self.rendered(conversation, &context, &RenderOptions::new())?.result?)
     }
 
@@ -56,14 +56,15 @@ impl Renderer {
         conversation: &Conversation,
         spec: &FormatSpec,
     ) -> Result<LabelledPrompt, ModelError> {
-        let context = Value::Object(self.variables(conversation, spec));
+        let (variables, written) = self.variables(conversation, spec);
+        let context = Value::Object(variables);
         let rendered = self.rendered(conversation, &context, &RenderOptions::new().label(true))?;
         let labels = rendered.labels.unwrap_or_default();
-        Ok(LabelledPrompt { text: rendered.result?, labels, context })
+        Ok(LabelledPrompt { text: rendered.result?, labels, context, written })
     }
 
-    fn variables(&self, conversation: &Conversation, spec: &FormatSpec) -> Map<String, Value> {
-        let mut variables = conversation.variables_for(spec);
+    fn variables(&self, conversation: &Conversation, spec: &FormatSpec) -> (Map<String, Value>, Vec<WrittenTags>) {
+        let (mut variables, written) = conversation.variables_for(spec);
         if !conversation.as_given {
             // A template that came without its tokenizer: some fail where a token is undefined, and others leave it out.
             let tokens = [("bos_token", &self.tokens.bos), ("eos_token", &self.tokens.eos)];
@@ -71,7 +72,7 @@ impl Renderer {
                 variables.entry(name).or_insert_with(|| "".into());
             }
         }
-        variables
+        (variables, written)
     }
 
     fn rendered(

@@ -5,6 +5,8 @@ mod assistant;
 mod calls;
 mod forms;
 
+use std::ops::Range;
+
 use serde_json::{Map, Value, json};
 
 use crate::functions::FunctionsForm;
@@ -46,12 +48,18 @@ impl FormatSpec {
     /// assert_eq!(message["tool_calls"][0]["function"]["arguments"]["day"], 3);
     /// # Ok::<(), unjinja_spec::SpecError>(())
     /// ```
-    pub fn hand_over(&self, variables: &mut Map<String, Value>) {
+    ///
+    /// Returns what was written into texts of the conversation: the tags of reasoning that the template reads in the content.
+    pub fn hand_over(&self, variables: &mut Map<String, Value>) -> Vec<WrittenTags> {
+        let mut tags = Vec::new();
         if let Some(Value::Array(messages)) = variables.get_mut("messages") {
             let given = std::mem::take(messages);
-            *messages = Conversation::new(self).messages(given);
+            let mut conversation = Conversation::new(self);
+            *messages = conversation.messages(given);
+            tags = conversation.tags;
         }
         self.messages.set_functions(variables);
+        tags
     }
 
     /// The texts before and after the name in an id of the form [`CallIdForm::Named`](crate::CallIdForm::Named).
@@ -62,6 +70,15 @@ impl FormatSpec {
             _ => ("functions.", ":"),
         }
     }
+}
+
+/// The tags of reasoning that [`FormatSpec::hand_over`] wrote into a message's content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenTags {
+    /// The position of the message in the list that the template gets.
+    pub message: usize,
+    /// Where the tags are: bytes of the content, or of the first of its texts.
+    pub ranges: [Range<usize>; 2],
 }
 
 impl Messages {
@@ -96,11 +113,12 @@ struct Conversation<'s> {
     spec: &'s FormatSpec,
     carrier: Option<Carrier>,
     calls: Calls<'s>,
+    tags: Vec<WrittenTags>,
 }
 
 impl<'s> Conversation<'s> {
     fn new(spec: &'s FormatSpec) -> Self {
-        Self { spec, carrier: Carrier::of(spec), calls: Calls::new(spec) }
+        Self { spec, carrier: Carrier::of(spec), calls: Calls::new(spec), tags: Vec::new() }
     }
 
     fn messages(&mut self, given: Vec<Value>) -> Vec<Value> {
@@ -123,7 +141,10 @@ impl<'s> Conversation<'s> {
                 continue;
             }
             match role.as_str() {
-                "assistant" => self.assistant(&mut message),
+                "assistant" => {
+                    let written = self.assistant(&mut message);
+                    self.tags.extend(written.map(|ranges| WrittenTags { message: list.len(), ranges }));
+                }
                 "tool" => {
                     self.calls.result(&mut message);
                     self.content(&mut message);
@@ -145,7 +166,7 @@ impl<'s> Conversation<'s> {
 
     /// Puts the text of a system message that cannot stay where it is into the message of the user before it, or into the first
     /// system message. A text for a message of the user that has not come yet waits.
-    fn displaced(&self, text: String, list: &mut Vec<Value>, waiting: &mut Vec<String>) {
+    fn displaced(&mut self, text: String, list: &mut Vec<Value>, waiting: &mut Vec<String>) {
         if text.is_empty() {
             return;
         }
@@ -158,7 +179,10 @@ impl<'s> Conversation<'s> {
         }
         match list.first_mut().and_then(Value::as_object_mut).filter(|first| first["role"] == "system") {
             Some(first) => append_text(first, &text, false),
-            None => list.insert(0, self.said("system", &text)),
+            None => {
+                list.insert(0, self.said("system", &text));
+                self.tags.iter_mut().for_each(|tags| tags.message += 1);
+            }
         }
     }
 
@@ -182,7 +206,7 @@ impl<'s> Conversation<'s> {
         };
     }
 
-    fn assistant(&mut self, message: &mut Map<String, Value>) {
+    fn assistant(&mut self, message: &mut Map<String, Value>) -> Option<[Range<usize>; 2]> {
         // A list of parts becomes a text first, where the template reads no list.
         self.content(message);
         let calls = match message.get_mut("tool_calls") {
@@ -198,6 +222,6 @@ impl<'s> Conversation<'s> {
             // It is in the content already, and would be written twice.
             assistant::drop_reasoning(message, self.carrier.as_ref());
         }
-        self.spec.messages.set_assistant(message, handed, carrier);
+        self.spec.messages.set_assistant(message, handed, carrier)
     }
 }

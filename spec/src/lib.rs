@@ -72,7 +72,7 @@ pub use effect::Effect;
 pub use error::{Problem, SpecError};
 pub use evidence::{Described, Evidence, RoundTrips};
 pub use functions::{Functions, FunctionsForm};
-pub use hand_over::Carrier;
+pub use hand_over::{Carrier, WrittenTags};
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
 pub use messages::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent, Messages, SystemPlace};
 pub use migrate::Migrated;

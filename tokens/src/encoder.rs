@@ -177,7 +177,7 @@ impl Encoder {
                 && value.as_str().is_some_and(|text| self.vocabulary.control_tokens().any(|(_, token)| token == text));
             !value.is_null() && !is_token
         };
-        Writers::new(&prompt.text, &prompt.labels, &is_given)
+        Writers::new(prompt, &is_given)
     }
 
     /// The tokens of a text, and the control tokens that the conversation spells in it.

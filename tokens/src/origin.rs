@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use unjinja_dynamic::LabelledPrompt;
 use unjinja_render::{Encoding, Field, FieldPart, Labels, Origin};
 
 /// A control token that a text of the conversation spells.
@@ -52,18 +53,31 @@ pub(crate) struct Writers<'l> {
 
 impl<'l> Writers<'l> {
     /// `is_given` says which variables the conversation gives: their texts are not the template's.
-    pub(crate) fn new(text: &str, labels: &'l Labels, is_given: &dyn Fn(&str) -> bool) -> Self {
-        let parts = labels.spans().iter().map(|span| {
+    pub(crate) fn new(prompt: &'l LabelledPrompt, is_given: &dyn Fn(&str) -> bool) -> Self {
+        let mut parts = Vec::with_capacity(prompt.labels.spans().len());
+        for span in prompt.labels.spans() {
+            let text = prompt.text.get(span.range.clone()).unwrap_or_default();
             let writer = match &span.origin {
                 Origin::Template => Writer::Template,
                 Origin::Field(field) if !is_given(root(&field.path)) => Writer::Template,
                 Origin::Field(field) if field.encodings.contains(&Encoding::Other) => Writer::Unknown,
-                Origin::Field(field) if is_role(field, text.get(span.range.clone())) => Writer::Role,
-                Origin::Field(_) => Writer::Conversation,
+                Origin::Field(field) if is_role(field, text) => Writer::Role,
+                Origin::Field(field) => {
+                    let mut from = 0;
+                    for tag in tags_in(prompt, field, text) {
+                        let at = |offset: usize| span.range.start + offset;
+                        parts.push((at(from)..at(tag.start), Writer::Conversation));
+                        parts.push((at(tag.start)..at(tag.end), Writer::Template));
+                        from = tag.end;
+                    }
+                    parts.push((span.range.start + from..span.range.end, Writer::Conversation));
+                    continue;
+                }
             };
-            (span.range.clone(), writer)
-        });
-        Self { parts: parts.collect(), labels }
+            parts.push((span.range.clone(), writer));
+        }
+        parts.retain(|(range, _)| !range.is_empty());
+        Self { parts, labels: &prompt.labels }
     }
 
     /// The parts that meet a range.
@@ -107,11 +121,34 @@ pub(crate) fn root(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or(path)
 }
 
+/// Where in a text of a field tags are that were written into the field when its message was handed over. None where the text is not
+/// in exactly one place of the field.
+fn tags_in(prompt: &LabelledPrompt, field: &Field, text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for written in &prompt.written {
+        let path = format!("messages[{}].content", written.message);
+        let content = &prompt.context["messages"][written.message]["content"];
+        let value = match field.path.strip_prefix(path.as_str()) {
+            Some("") => content,
+            Some("[0].text") => &content[0]["text"],
+            _ => continue,
+        };
+        let mut places = value.as_str().unwrap_or_default().match_indices(text);
+        if let (Some((at, _)), None) = (places.next(), places.next()) {
+            let inside = |tag: &Range<usize>| Some(tag.start.checked_sub(at)?..tag.end.checked_sub(at)?);
+            // A template may have trimmed a tag.
+            let clipped = |tag: &Range<usize>| inside(&(tag.start.max(at)..tag.end.max(at).min(at + text.len())));
+            found.extend(written.ranges.iter().filter_map(clipped).filter(|tag| !tag.is_empty()));
+        }
+    }
+    found
+}
+
 /// Whether a span is the role of a message, which is a word.
-fn is_role(field: &Field, text: Option<&str>) -> bool {
+fn is_role(field: &Field, text: &str) -> bool {
     let is_word =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     let number = field.path.strip_prefix("messages[").and_then(|path| path.strip_suffix("].role"));
     let of_message = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-    of_message && field.part == FieldPart::Value && text.is_some_and(is_word)
+    of_message && field.part == FieldPart::Value && is_word(text)
 }

@@ -1,5 +1,7 @@
 //! The parts of an assistant's message: its content, its reasoning and its calls.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value, json};
 
 use super::forms::{content_form, text_of};
@@ -58,8 +60,15 @@ impl Carrier {
 
 impl Messages {
     /// Puts the calls, the reasoning and the content of an assistant's message into their places. `message` has its reasoning in
-    /// `reasoning_content`, and `calls` have the form that the template reads.
-    pub fn set_assistant(&self, message: &mut Map<String, Value>, calls: Vec<Value>, carrier: Option<&Carrier>) {
+    /// `reasoning_content`, and `calls` have the form that the template reads. Returns where in the content's first text it wrote
+    /// the tags of the reasoning, if it did.
+    pub fn set_assistant(
+        &self,
+        message: &mut Map<String, Value>,
+        calls: Vec<Value>,
+        carrier: Option<&Carrier>,
+    ) -> Option<[Range<usize>; 2]> {
+        let mut tags = None;
         let reasoning = carrier.and_then(|carrier| take_reasoning(message, carrier));
         let said =
             message.get_mut("content").map(Value::take).filter(|content| !says_nothing(content, !calls.is_empty()));
@@ -81,6 +90,7 @@ impl Messages {
             (Some(Carrier::Tags(start, end)), Some(reasoning)) => {
                 let block = format!("{start}{reasoning}{end}");
                 if calls.is_empty() || (self.reasoning_with_calls && !reasoning.trim().is_empty()) {
+                    tags = Some([0..start.len(), block.len() - end.len()..block.len()]);
                     Some(after_text(block, said))
                 } else {
                     // The template writes an empty block by itself, or none, and the layout after it.
@@ -107,6 +117,7 @@ impl Messages {
             true => message.shift_remove("tool_calls"),
             false => message.insert("tool_calls".to_owned(), calls.into()),
         };
+        tags
     }
 }
 

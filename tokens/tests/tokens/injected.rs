@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, Loader};
 use unjinja_spec::tags;
 use unjinja_testkit::turns::sampled_specs;
-use unjinja_testkit::{corpus, whole};
+use unjinja_testkit::{corpus, sample, whole};
 use unjinja_tokens::{Encoded, Encoder, TokensError};
 
 use crate::Failure;
@@ -33,6 +33,8 @@ struct Tried {
     read: usize,
     /// Conversations for which it cannot be told who wrote a token.
     undecided: usize,
+    /// The first of them.
+    unclear: Vec<String>,
     problems: Vec<String>,
 }
 
@@ -44,6 +46,7 @@ impl Tried {
         self.refused += other.refused;
         self.read += other.read;
         self.undecided += other.undecided;
+        self.unclear.extend(other.unclear);
         self.problems.extend(other.problems);
     }
 }
@@ -58,7 +61,7 @@ struct Place {
 #[test]
 fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
-    let specs: Vec<_> = sampled_specs(&corpus, 12)?.into_iter().collect();
+    let specs: Vec<_> = sampled_specs(&corpus, 16)?.into_iter().collect();
     let (next, total) = (AtomicUsize::new(0), Mutex::new(Tried::default()));
     let work = || {
         while let Some(((folder, file), (source, spec))) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -70,7 +73,8 @@ fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
             });
             let problems = tried.problems.iter().map(|problem| format!("{place}: {problem}")).collect();
             if let Ok(mut total) = total.lock() {
-                total.add(Tried { problems, ..tried });
+                let unclear = tried.unclear.iter().map(|unclear| format!("{place}: {unclear}")).collect();
+                total.add(Tried { problems, unclear, ..tried });
             }
         }
     };
@@ -81,9 +85,9 @@ fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
     println!("{total:?}");
     assert!(problems.is_empty(), "{} problems; the first:\n{}", problems.len(), problems[..problems.len().min(20)].join("\n"));
     assert!(total.templates > if whole() { 300 } else { 20 }, "{total:?}");
-    assert!(total.fields > 200 * total.templates && total.pairs > 100 * total.templates, "{total:?}");
+    assert!(total.fields > 50 * total.templates && total.pairs > 20 * total.templates, "{total:?}");
     // Templates look into reasoning and calls. That must stay the exception.
-    assert!(10 * total.read < total.fields && 100 * total.undecided < total.fields, "{total:?}");
+    assert!(10 * total.read < total.fields && 50 * total.undecided < total.fields, "{total:?}");
     Ok(())
 }
 
@@ -103,11 +107,15 @@ fn try_template(source: &str, spec: &unjinja_spec::FormatSpec) -> Result<Tried, 
     };
     tried.templates = 1;
     if plain.ids() != vocabulary.ids(plain.text())? {
-        tried.problems.push(format!("without spelled tokens the ids differ: {:?}", plain.text()));
+        let expected = vocabulary.ids(plain.text())?;
+        let at = plain.ids().iter().zip(&expected).position(|(found, expected)| found != expected).unwrap_or_default();
+        let from = plain.ranges().get(at).map_or(0, |range| range.start);
+        let rest: String = plain.text()[from..].chars().take(60).collect();
+        tried.problems.push(format!("without spelled tokens the ids differ at {rest:?}"));
     }
     let places = places(&base);
     for place in &places {
-        for token in &tokens {
+        for token in sample(&tokens, 4) {
             tried.fields += 1;
             let with = |text: &str| put(&base, place, |old| format!("{old}x{text}y"));
             tried.compare(&encoder, &with(token), &with(&inert(token)), token, place)?;
@@ -118,7 +126,7 @@ fn try_template(source: &str, spec: &unjinja_spec::FormatSpec) -> Result<Tried, 
         places.iter().filter_map(|place| Some((plain.text().find(&text_at(&base, place)?)?, place))).collect();
     written.sort_by_key(|(at, _)| *at);
     for pair in written.windows(2) {
-        for token in tokens.iter().filter(|token| token.chars().count() > 1) {
+        for token in sample(tokens.iter().filter(|token| token.chars().count() > 1), 8) {
             tried.pairs += 1;
             let middle = token.char_indices().nth(token.chars().count() / 2).map_or(1, |(at, _)| at);
             let with = |text: &str| {
@@ -143,8 +151,11 @@ impl Tried {
     ) -> Result<(), Failure> {
         let encoded = match encoder.encode(&conversation(spelling)) {
             Ok(encoded) => encoded,
-            Err(TokensError::Undecided(_)) => {
+            Err(TokensError::Undecided(spelled)) => {
                 self.undecided += 1;
+                if self.unclear.len() < 3 {
+                    self.unclear.push(spelled.to_string());
+                }
                 return Ok(());
             }
             Err(TokensError::Model(_)) => {

@@ -6,6 +6,7 @@
 //! - `feed`: pushes tokens into a parser, and says what has to come out.
 //! - `checks`: what has to hold for a template and a tokenizer.
 //! - `injected`: conversations that spell control tokens.
+//! - `oracles`: the ids of transformers.
 //! - `turns`: turns that a template writes.
 //!
 //! The tests are in `own_templates` (our templates), `corpus_templates` (released templates with their own tokenizers) and
@@ -16,6 +17,7 @@ mod checks;
 mod corpus_templates;
 mod feed;
 mod injected;
+mod oracles;
 mod own_templates;
 mod released;
 mod stripped;
