@@ -141,7 +141,8 @@ impl Model {
         Ok(Request {
             options: parsing.generation_prompt(prompt.turn()),
             grammar: grammar.generation_prompt(prompt.turn()),
-            call_ids: CallIds::of(self.spec()).in_conversation(conversation.variables_for(self.spec()).0.get("messages")),
+            call_ids: CallIds::of(self.spec())
+                .in_conversation(conversation.variables_for(self.spec()).0.get("messages")),
             model: self.clone(),
             prompt,
             tools,

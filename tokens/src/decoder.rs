@@ -8,7 +8,7 @@ use unjinja_runtime::trace::Taken;
 use unjinja_runtime::{Event, Message, Options, Token, TokenCounts};
 
 use crate::encoder::Encoder;
-use crate::label::{Label, Part};
+use crate::label::{Label, TokenPart};
 use crate::vocabulary::Vocabulary;
 
 /// What a model wrote, by its ids.
@@ -35,12 +35,12 @@ impl Encoder {
     ///
     /// ```no_run
     /// use unjinja_dynamic::Options;
-    /// use unjinja_tokens::{Encoder, Part};
+    /// use unjinja_tokens::{Encoder, TokenPart};
     ///
     /// let encoder = Encoder::from_folder("models/qwen3")?;
     /// let decoded = encoder.decode(&[9707, 0, 151645], &Options::new());
     /// assert_eq!(decoded.message.content, "Hello!");
-    /// assert_eq!(decoded.labels[2].part, Part::Markup); // <|im_end|>
+    /// assert_eq!(decoded.labels[2].part, TokenPart::Markup); // <|im_end|>
     /// # Ok::<(), unjinja_tokens::TokensError>(())
     /// ```
     pub fn decode(&self, ids: &[u32], options: &Options) -> Decoded {
@@ -74,9 +74,9 @@ impl Encoder {
             // A token is what it says first. White space before a text belongs to markup.
             let meeting = spans.iter().skip(at).take_while(|span| span.start < end);
             let parts = meeting.map(|span| part(span.taken));
-            let part = parts.reduce(|first, next| if first == Part::Markup { next } else { first });
+            let part = parts.reduce(|first, next| if first == TokenPart::Markup { next } else { first });
             from = end;
-            Label { message: None, part: part.unwrap_or(Part::Markup), by_model: true }
+            Label { message: None, part: part.unwrap_or(TokenPart::Markup), by_model: true }
         };
         tokens().map(label).collect()
     }
@@ -104,7 +104,6 @@ impl TokenStream {
     }
 }
 
-
 fn with_control_tokens(options: &Options, vocabulary: &Vocabulary) -> Options {
     options.clone().special_tokens(vocabulary.control_tokens().map(|(_, text)| text))
 }
@@ -118,11 +117,11 @@ fn token(vocabulary: &Vocabulary, id: u32) -> Token<'_> {
     }
 }
 
-fn part(taken: Taken) -> Part {
+fn part(taken: Taken) -> TokenPart {
     match taken {
-        Taken::Content | Taken::Unparsed | Taken::Held => Part::Content,
-        Taken::Reasoning => Part::Reasoning,
-        Taken::FunctionName | Taken::CallId | Taken::ArgumentName | Taken::Arguments => Part::Call,
-        Taken::Syntax(_) => Part::Markup,
+        Taken::Content | Taken::Unparsed | Taken::Held => TokenPart::Content,
+        Taken::Reasoning => TokenPart::Reasoning,
+        Taken::FunctionName | Taken::CallId | Taken::ArgumentName | Taken::Arguments => TokenPart::Call,
+        Taken::Syntax(_) => TokenPart::Markup,
     }
 }

@@ -14,7 +14,7 @@ pub struct Label {
     /// text before the first message, and the generation prompt.
     pub message: Option<usize>,
     /// Which part of the message or the prompt it is.
-    pub part: Part,
+    pub part: TokenPart,
     /// Whether the model writes it: the assistant's reasoning, answer and calls with their markers, and the token that ends its turn.
     pub by_model: bool,
 }
@@ -22,7 +22,7 @@ pub struct Label {
 /// A part of a message or of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Part {
+pub enum TokenPart {
     /// The name of a role.
     Role,
     /// Reasoning of the assistant.
@@ -41,7 +41,7 @@ pub enum Part {
     Markup,
 }
 
-impl Part {
+impl TokenPart {
     /// The name that files and other languages have for it: `tool_result`.
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Part {
 
 /// What each byte of a prompt is.
 pub(crate) struct Parts {
-    spans: Vec<(Range<usize>, Option<usize>, Part)>,
+    spans: Vec<(Range<usize>, Option<usize>, TokenPart)>,
     /// What the template wrote for each message, where loops tell.
     messages: Vec<(Range<usize>, usize)>,
 }
@@ -79,7 +79,7 @@ impl Parts {
         let roles = Roles(&context["messages"]);
         let spans = labels.spans().iter().map(|span| {
             let (message, part) = match &span.origin {
-                Origin::Template => (None, Part::Markup),
+                Origin::Template => (None, TokenPart::Markup),
                 Origin::Field(field) => roles.part(&field.path),
             };
             (span.range.clone(), message, part)
@@ -88,10 +88,10 @@ impl Parts {
     }
 
     /// The message and the part of the byte at an offset.
-    pub(crate) fn at(&self, offset: usize) -> (Option<usize>, Part) {
+    pub(crate) fn at(&self, offset: usize) -> (Option<usize>, TokenPart) {
         let index = self.spans.partition_point(|(range, ..)| range.end <= offset);
         let (message, part) =
-            self.spans.get(index).map_or((None, Part::Markup), |(_, message, part)| (*message, *part));
+            self.spans.get(index).map_or((None, TokenPart::Markup), |(_, message, part)| (*message, *part));
         (message.or_else(|| self.message_around(offset)), part)
     }
 
@@ -121,12 +121,12 @@ impl Parts {
     }
 
     /// The parts of fields that meet a range, in order.
-    pub(crate) fn fields(&self, range: &Range<usize>) -> impl DoubleEndedIterator<Item = (&Range<usize>, Part)> {
+    pub(crate) fn fields(&self, range: &Range<usize>) -> impl DoubleEndedIterator<Item = (&Range<usize>, TokenPart)> {
         let first = self.spans.partition_point(|(part, ..)| part.end <= range.start);
         let rest = self.spans.get(first..).unwrap_or_default();
         let count = rest.partition_point(|(part, ..)| part.start < range.end);
         let meeting = rest.get(..count).unwrap_or_default();
-        meeting.iter().filter(|(.., part)| *part != Part::Markup).map(|(range, _, part)| (range, *part))
+        meeting.iter().filter(|(.., part)| *part != TokenPart::Markup).map(|(range, _, part)| (range, *part))
     }
 }
 
@@ -135,22 +135,22 @@ struct Roles<'c>(&'c Value);
 
 impl Roles<'_> {
     /// The message and the part that a field is.
-    fn part(&self, path: &str) -> (Option<usize>, Part) {
+    fn part(&self, path: &str) -> (Option<usize>, TokenPart) {
         let (message, rest) = match (root(path), path.strip_prefix("messages").and_then(step)) {
             ("messages", Some(step)) => step,
-            ("tools" | "functions" | "documents" | "builtin_tools", _) => return (None, Part::Tool),
-            (name, _) if name.ends_with("_token") => return (None, Part::Markup),
-            _ => return (None, Part::Variable),
+            ("tools" | "functions" | "documents" | "builtin_tools", _) => return (None, TokenPart::Tool),
+            (name, _) if name.ends_with("_token") => return (None, TokenPart::Markup),
+            _ => return (None, TokenPart::Variable),
         };
         let field = rest.trim_start_matches('.');
         let role = self.0[message]["role"].as_str().unwrap_or_default();
         let part = match root(field) {
-            "role" => Part::Role,
-            _ if matches!(role, "tool" | "function" | "ipython" | "observation") => Part::ToolResult,
-            "tool_calls" | "function_call" => Part::Call,
-            "content" | "name" | "" => Part::Content,
-            _ if role == "assistant" => Part::Reasoning,
-            _ => Part::Content,
+            "role" => TokenPart::Role,
+            _ if matches!(role, "tool" | "function" | "ipython" | "observation") => TokenPart::ToolResult,
+            "tool_calls" | "function_call" => TokenPart::Call,
+            "content" | "name" | "" => TokenPart::Content,
+            _ if role == "assistant" => TokenPart::Reasoning,
+            _ => TokenPart::Content,
         };
         (Some(message), part)
     }

@@ -18,7 +18,7 @@ mod written;
 pub use decoder::{Decoded, TokenStream};
 pub use encoder::{EncodeOptions, Encoded, Encoder, SpelledTokens};
 pub use error::TokensError;
-pub use label::{Label, Part};
+pub use label::{Label, TokenPart};
 pub use origin::Spelled;
 pub use tokenizers;
 pub use vocabulary::Vocabulary;

@@ -255,7 +255,8 @@ fn is_tag(text: &str) -> bool {
     unjinja_spec::tags(text) == [text]
 }
 
-/// The added tokens of a `tokenizer_config.json` that its tokenizer does not have.
+/// The added tokens of a `tokenizer_config.json`: those that it lists with their rules, and those that it names and its tokenizer does not
+/// have.
 fn tokens_of_config(config: &Value, tokenizer: &Tokenizer) -> Vec<AddedToken> {
     let known: HashSet<String> =
         tokenizer.get_added_tokens_decoder().into_values().map(|token| token.content).collect();
@@ -273,8 +274,12 @@ fn tokens_of_config(config: &Value, tokenizer: &Tokenizer) -> Vec<AddedToken> {
         Value::String(text) => Some(AddedToken::from(text.clone(), true)),
         other => added_token(other).map(|token| token.special(true)),
     });
-    let mut seen = known;
-    listed.chain(named).filter(|token| !token.content.is_empty() && seen.insert(token.content.clone())).collect()
+    // What the list says of a token of the tokenizer holds.
+    let listed: Vec<AddedToken> = listed.filter(|token| !token.content.is_empty()).collect();
+    let mut seen: HashSet<String> = known.into_iter().chain(listed.iter().map(|token| token.content.clone())).collect();
+    let named = named.filter(|token| !token.content.is_empty() && seen.insert(token.content.clone()));
+    let named: Vec<AddedToken> = named.collect();
+    listed.into_iter().chain(named).collect()
 }
 
 /// A token as `tokenizer_config.json` writes it.

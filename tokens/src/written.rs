@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 use unjinja_spec::FormatSpec;
 
-use crate::label::{Part, Parts};
+use crate::label::{Parts, TokenPart};
 use crate::origin::{Verdict, Writers};
 
 /// A prompt, and what is known of it.
@@ -43,8 +43,11 @@ impl Rendered<'_> {
 
     /// Where the model begins in what was written for a message.
     fn begin(&self, range: &Range<usize>) -> usize {
-        let body =
-            self.parts.fields(range).find(|(_, part)| *part != Part::Role).map_or(range.end, |(field, _)| field.start);
+        let body = self
+            .parts
+            .fields(range)
+            .find(|(_, part)| *part != TokenPart::Role)
+            .map_or(range.end, |(field, _)| field.start);
         let prompt = self.generation_prompt;
         if let Some(end) = self.prefix(prompt, range, range.end.min(body + prompt.len())) {
             return end;
@@ -68,7 +71,7 @@ impl Rendered<'_> {
 
     /// Whether the template wrote this text, and no field but the role comes before it in the message.
     fn is_header(&self, header: Range<usize>, message: &Range<usize>) -> bool {
-        self.parts.fields(&(message.start.min(header.start)..header.end)).all(|(_, part)| part == Part::Role)
+        self.parts.fields(&(message.start.min(header.start)..header.end)).all(|(_, part)| part == TokenPart::Role)
             && self.writers.verdict(&header) == Verdict::Control
     }
 

@@ -134,7 +134,20 @@ impl Finding {
         let conversation = conversation
             .map(|conversation| json::from_python(conversation, "conversation", RequestError::new_err).map(Json))
             .transpose()?;
-        Ok(Self { rule, severity, target, readers, message, help, line, column, conversation, output, expected, actual })
+        Ok(Self {
+            rule,
+            severity,
+            target,
+            readers,
+            message,
+            help,
+            line,
+            column,
+            conversation,
+            output,
+            expected,
+            actual,
+        })
     }
 
     #[classattr]

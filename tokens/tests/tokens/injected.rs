@@ -17,7 +17,8 @@ use crate::byte_level::of_bytes;
 use crate::vocabulary::Vocabulary;
 
 /// Control tokens of well-known models, for templates that have few of their own.
-const KNOWN: [&str; 8] = ["<|im_end|>", "<|im_start|>", "<s>", "</s>", "[INST]", "<|eot_id|>", "<end_of_turn>", "<|end|>"];
+const KNOWN: [&str; 8] =
+    ["<|im_end|>", "<|im_start|>", "<s>", "</s>", "[INST]", "<|eot_id|>", "<end_of_turn>", "<|end|>"];
 
 /// What was tried, and what went wrong.
 #[derive(Debug, Default)]
@@ -67,10 +68,8 @@ fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
         while let Some(((folder, file), (source, spec))) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Some(spec) = spec else { continue };
             let place = format!("{folder}/{file}");
-            let tried = try_template(source, spec).unwrap_or_else(|error| Tried {
-                problems: vec![error.to_string()],
-                ..Tried::default()
-            });
+            let tried = try_template(source, spec)
+                .unwrap_or_else(|error| Tried { problems: vec![error.to_string()], ..Tried::default() });
             let problems = tried.problems.iter().map(|problem| format!("{place}: {problem}")).collect();
             if let Ok(mut total) = total.lock() {
                 let unclear = tried.unclear.iter().map(|unclear| format!("{place}: {unclear}")).collect();
@@ -83,7 +82,12 @@ fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
     let mut total = total.into_inner()?;
     let problems = std::mem::take(&mut total.problems);
     println!("{total:?}");
-    assert!(problems.is_empty(), "{} problems; the first:\n{}", problems.len(), problems[..problems.len().min(20)].join("\n"));
+    assert!(
+        problems.is_empty(),
+        "{} problems; the first:\n{}",
+        problems.len(),
+        problems[..problems.len().min(20)].join("\n")
+    );
     assert!(total.templates > if whole() { 300 } else { 20 }, "{total:?}");
     assert!(total.fields > 50 * total.templates && total.pairs > 20 * total.templates, "{total:?}");
     // Templates look into reasoning and calls. That must stay the exception.
@@ -94,7 +98,8 @@ fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
 fn try_template(source: &str, spec: &unjinja_spec::FormatSpec) -> Result<Tried, Failure> {
     let model = Loader::new().committed_spec(spec.clone()).without_known_formats().from_template(source)?;
     let markers = spec.tokens.preserved.iter().chain(&spec.tokens.other).map(String::as_str);
-    let tokens: BTreeSet<&str> = tags(source).into_iter().chain(markers).chain(KNOWN).filter(|tag| !tag.is_empty()).collect();
+    let tokens: BTreeSet<&str> =
+        tags(source).into_iter().chain(markers).chain(KNOWN).filter(|tag| !tag.is_empty()).collect();
     let added: Vec<_> = tokens.iter().map(|tag| ((*tag).to_owned(), true)).collect();
     let vocabulary = of_bytes(&added)?;
     let encoder = Encoder::new(model, vocabulary.again()?);
@@ -212,7 +217,8 @@ fn conversations() -> Vec<Value> {
             "key_a": {"type": "string", "description": "what_b", "enum": ["value_a", "value_b"]}}}}});
     let system = json!({"role": "system", "content": "system_a"});
     let user = json!({"role": "user", "content": "user_a"});
-    let called = json!({"role": "assistant", "content": "said_a", "reasoning_content": "thought_a", "tool_calls": [call]});
+    let called =
+        json!({"role": "assistant", "content": "said_a", "reasoning_content": "thought_a", "tool_calls": [call]});
     let result = json!({"role": "tool", "tool_call_id": "call00001", "name": "tool_a", "content": "result_a"});
     let answer = json!({"role": "assistant", "content": "said_b"});
     let more = json!({"role": "user", "content": "user_b"});
@@ -223,9 +229,7 @@ fn conversations() -> Vec<Value> {
         (vec![&system, &user, &answer, &more], false),
         (vec![&user, &answer, &more], false),
     ];
-    let of = |(messages, tools): (Vec<&Value>, bool)| {
-        json!({"messages": messages, "tools": if tools { json!([tool]) } else { Value::Null }})
-    };
+    let of = |(messages, tools): (Vec<&Value>, bool)| json!({"messages": messages, "tools": if tools { json!([tool]) } else { Value::Null }});
     messages.into_iter().map(of).collect()
 }
 
