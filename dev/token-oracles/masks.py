@@ -11,6 +11,7 @@ import datetime
 import json
 import random
 import re
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -272,6 +273,7 @@ def main():
     out.mkdir(exist_ok=True)
     chat_template_utils.datetime = FixedTime
     folder = Path(trl_templates.__file__).parent / "chat_templates"
+    shutil.copytree(folder, out / "templates", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     refused = collections.defaultdict(collections.Counter)
     write(out / "masks.jsonl", masks(folder, refused))
     (out / "refused.json").write_text(json.dumps(refused, ensure_ascii=False, indent=1), "utf-8")

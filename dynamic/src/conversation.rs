@@ -45,6 +45,16 @@ impl Conversation {
         Self { variables, thinking: None, clock: None, as_given: true }
     }
 
+    /// The same with other messages.
+    pub fn with_messages(self, messages: impl Into<Value>) -> Self {
+        self.variable("messages", messages)
+    }
+
+    /// The messages, as they were given.
+    pub fn messages(&self) -> &[Value] {
+        self.variables.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// The tools that the request offers: a JSON list of `{"type": "function", "function": {…}}`. `null` and an empty list
     /// offer none.
     pub fn tools(mut self, tools: impl Into<Value>) -> Self {

@@ -144,7 +144,13 @@ impl Watched {
             if broken {
                 log.rewind(from);
             }
-            let taken = if broken { Taken::Unparsed } else { Taken::Syntax(transition.key) };
+            // A code fence stays in the answer.
+            let fence = transition.does(&Action::OpenFence) || transition.does(&Action::CloseFence);
+            let taken = match (broken, fence) {
+                (true, _) => Taken::Unparsed,
+                (false, true) => Taken::Content,
+                (false, false) => Taken::Syntax(transition.key),
+            };
             let call = if broken { None } else { call };
             log.mark(from..after.pos.max(after.marker_at), taken, call);
             if after.pos > after.marker_at {

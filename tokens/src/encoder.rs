@@ -70,7 +70,9 @@ pub struct Encoded {
     ranges: Vec<Range<usize>>,
     labels: Vec<Label>,
     spelled: Vec<Spelled>,
-    prompt: LabelledPrompt,
+    /// Where the text of each turn of the assistant ends.
+    pub(crate) turn_ends: Vec<usize>,
+    pub(crate) prompt: LabelledPrompt,
 }
 
 impl Encoded {
@@ -164,9 +166,9 @@ impl Encoder {
         if options.spelled == SpelledTokens::Refused && !spelled.is_empty() {
             return Err(TokensError::Spelled(spelled));
         }
-        let labels = self.labels(&prompt, &writers, &pieces);
+        let (labels, turn_ends) = self.labels(&prompt, &writers, &pieces);
         let (ids, ranges) = pieces.into_iter().map(|piece| (piece.id, piece.range)).unzip();
-        Ok(Encoded { ids, ranges, labels, spelled, prompt })
+        Ok(Encoded { ids, ranges, labels, spelled, turn_ends, prompt })
     }
 
     fn writers<'p>(&self, prompt: &'p LabelledPrompt) -> Writers<'p> {
@@ -211,7 +213,8 @@ impl Encoder {
         }
     }
 
-    fn labels(&self, prompt: &LabelledPrompt, writers: &Writers<'_>, pieces: &[Piece]) -> Vec<Label> {
+    /// What each token is, and where the turns of the assistant end.
+    fn labels(&self, prompt: &LabelledPrompt, writers: &Writers<'_>, pieces: &[Piece]) -> (Vec<Label>, Vec<usize>) {
         let parts = Parts::new(&prompt.labels, &prompt.context);
         let control = pieces.iter().filter(|piece| self.vocabulary.control_token(piece.id).is_some());
         let tokens: Vec<Range<usize>> = control.map(|piece| piece.range.clone()).collect();
@@ -223,7 +226,9 @@ impl Encoder {
             generation_prompt: &self.generation_prompt(&prompt.context),
             tokens: &tokens,
         };
-        let by_model = rendered.by_model(&prompt.context);
+        let turns = rendered.by_model(&prompt.context);
+        let mut by_model: Vec<Range<usize>> = turns.iter().flatten().cloned().collect();
+        by_model.sort_by_key(|range| range.start);
         let mut at = 0;
         let label = |piece: &Piece| {
             while by_model.get(at).is_some_and(|range| range.end <= piece.range.start) {
@@ -233,7 +238,8 @@ impl Encoder {
             let (message, part) = parts.at(piece.range.start);
             Label { message, part, by_model }
         };
-        pieces.iter().map(label).collect()
+        let ends = turns.iter().map(|ranges| ranges.last().map_or(0, |range| range.end)).collect();
+        (pieces.iter().map(label).collect(), ends)
     }
 
     /// What a prompt has of the assistant's turn, with the variables of this conversation. It is asked for with the messages before the

@@ -5,6 +5,7 @@ use std::fmt;
 use unjinja_dynamic::ModelError;
 
 use crate::origin::Spelled;
+use crate::stable::Rewrite;
 
 /// Why there are no ids.
 #[derive(Clone, Debug)]
@@ -29,6 +30,15 @@ pub enum TokensError {
         /// The text.
         token: String,
     },
+    /// The template writes the conversation in another way once it goes on, so ids that the model has read or written do not stay.
+    Rewritten(Box<Rewrite>),
+    /// The template does not write all that the model wrote, or writes it so that it is read differently.
+    Lossy {
+        /// What the template makes of the turn.
+        written: String,
+    },
+    /// The template writes nothing for a turn of the assistant.
+    NoTurn,
     /// The conversation has more values than labels can tell apart.
     TooLarge,
 }
@@ -63,6 +73,18 @@ impl fmt::Display for TokensError {
             Self::OnlyControl { token } => write!(
                 f,
                 "`{token}`: the tokenizer can write this text only as a control token\n  = next: remove it from the conversation"
+            ),
+            Self::Rewritten(rewrite) => write!(
+                f,
+                "{rewrite}: the template writes anew what the model has read\n  = next: encode the whole conversation, or keep what is \
+                 taken out: `unjinja lint --explain prefix-changes`"
+            ),
+            Self::Lossy { written } => write!(
+                f,
+                "the template does not write what the model wrote, but {written:?}\n  = next: encode the whole conversation"
+            ),
+            Self::NoTurn => f.write_str(
+                "the template writes nothing for the assistant's turn\n  = next: encode the whole conversation",
             ),
             Self::TooLarge => f.write_str(
                 "the conversation has more than a million values\n  = next: shorten it: what the template wrote cannot be told from the rest",

@@ -22,11 +22,12 @@ pub(crate) struct Rendered<'p> {
 }
 
 impl Rendered<'_> {
-    /// The ranges that the model writes, in order.
-    pub(crate) fn by_model(&self, context: &Value) -> Vec<Range<usize>> {
+    /// The ranges that the model writes, for each message of the assistant.
+    pub(crate) fn by_model(&self, context: &Value) -> Vec<Vec<Range<usize>>> {
         let messages = context["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut turns = Vec::new();
         for (index, _) in messages.iter().enumerate().filter(|(_, message)| message["role"] == "assistant") {
+            let mut ranges: Vec<Range<usize>> = Vec::new();
             let parts = self.parts.of_message(index);
             let last = parts.len().saturating_sub(1);
             for (at, range) in parts.into_iter().enumerate() {
@@ -36,9 +37,9 @@ impl Rendered<'_> {
                     ranges.push(start..end);
                 }
             }
+            turns.push(ranges);
         }
-        ranges.sort_by_key(|range| range.start);
-        ranges
+        turns
     }
 
     /// Where the model begins in what was written for a message.

@@ -54,7 +54,7 @@ impl Tried {
 
 /// Where a text of a conversation is: a JSON pointer, and whether it is the last key of it instead of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct TextPlace {
     pointer: String,
     is_key: bool,
 }
@@ -127,7 +127,7 @@ fn try_template(source: &str, spec: &unjinja_spec::FormatSpec) -> Result<Tried, 
         }
     }
     // In the order in which the template writes them.
-    let mut written: Vec<(usize, &Place)> =
+    let mut written: Vec<(usize, &TextPlace)> =
         places.iter().filter_map(|place| Some((plain.text().find(&text_at(&base, place)?)?, place))).collect();
     written.sort_by_key(|(at, _)| *at);
     for pair in written.windows(2) {
@@ -152,7 +152,7 @@ impl Tried {
         spelling: &Value,
         inert_one: &Value,
         token: &str,
-        place: &Place,
+        place: &TextPlace,
     ) -> Result<(), Failure> {
         let encoded = match encoder.encode(&conversation(spelling)) {
             Ok(encoded) => encoded,
@@ -234,10 +234,10 @@ fn conversations() -> Vec<Value> {
 }
 
 /// All texts of a conversation, but for roles and types.
-fn places(value: &Value) -> Vec<Place> {
-    fn walk(value: &Value, pointer: &str, named: bool, found: &mut Vec<Place>) {
+fn places(value: &Value) -> Vec<TextPlace> {
+    fn walk(value: &Value, pointer: &str, named: bool, found: &mut Vec<TextPlace>) {
         match value {
-            Value::String(_) => found.push(Place { pointer: pointer.to_owned(), is_key: false }),
+            Value::String(_) => found.push(TextPlace { pointer: pointer.to_owned(), is_key: false }),
             Value::Array(items) => {
                 for (number, item) in items.iter().enumerate() {
                     walk(item, &format!("{pointer}/{number}"), false, found);
@@ -247,7 +247,7 @@ fn places(value: &Value) -> Vec<Place> {
                 for (key, field) in fields.iter().filter(|(key, _)| !matches!(key.as_str(), "role" | "type")) {
                     let pointer = format!("{pointer}/{key}");
                     if named {
-                        found.push(Place { pointer: pointer.clone(), is_key: true });
+                        found.push(TextPlace { pointer: pointer.clone(), is_key: true });
                     }
                     // The keys of these are names that the conversation gives.
                     let names = matches!(key.as_str(), "arguments" | "properties") || (named && key == "key_c");
@@ -262,7 +262,7 @@ fn places(value: &Value) -> Vec<Place> {
     found
 }
 
-fn text_at(base: &Value, place: &Place) -> Option<String> {
+fn text_at(base: &Value, place: &TextPlace) -> Option<String> {
     if place.is_key {
         return place.pointer.rsplit('/').next().map(str::to_owned);
     }
@@ -270,7 +270,7 @@ fn text_at(base: &Value, place: &Place) -> Option<String> {
 }
 
 /// The conversation with another text at a place.
-fn put(base: &Value, place: &Place, change: impl Fn(&str) -> String) -> Value {
+fn put(base: &Value, place: &TextPlace, change: impl Fn(&str) -> String) -> Value {
     let mut value = base.clone();
     if !place.is_key {
         if let Some(text) = value.pointer_mut(&place.pointer) {

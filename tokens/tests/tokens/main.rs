@@ -5,18 +5,23 @@
 //! - `released`: the tokenizers of released models, which `.ci/tokenizers` fetches, and the templates that they belong to.
 //! - `feed`: pushes tokens into a parser, and says what has to come out.
 //! - `checks`: what has to hold for a template and a tokenizer.
+//! - `bridged`: agents whose sampled ids stay in the next prompt.
+//! - `decoded`: turns by their ids.
 //! - `injected`: conversations that spell control tokens.
-//! - `oracles`: the ids of transformers.
+//! - `oracles`: the ids of transformers, and `masks`: what TRL takes for written by the model.
 //! - `turns`: turns that a template writes.
 //!
 //! The tests are in `own_templates` (our templates), `corpus_templates` (released templates with their own tokenizers) and
 //! `stripped` (outputs from which a server has removed the special tokens).
 
+mod bridged;
 mod byte_level;
 mod checks;
 mod corpus_templates;
+mod decoded;
 mod feed;
 mod injected;
+mod masks;
 mod oracles;
 mod own_templates;
 mod released;

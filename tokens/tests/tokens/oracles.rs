@@ -14,7 +14,7 @@ use crate::Failure;
 
 /// What was compared.
 #[derive(Debug, Default)]
-struct Compared {
+struct IdCounts {
     /// Conversations that spell no control token.
     plain: usize,
     /// Conversations that spell some, encoded as if they were trusted.
@@ -27,7 +27,7 @@ struct Compared {
 }
 
 /// The folder of the oracles; see `dev/token-oracles/README.md`.
-fn oracles() -> Result<Option<PathBuf>, Failure> {
+pub fn oracles() -> Result<Option<PathBuf>, Failure> {
     let folder = std::env::var_os("UNJINJA_TOKEN_ORACLES")
         .map(PathBuf::from)
         .filter(|folder| folder.join("ids.jsonl").is_file());
@@ -46,7 +46,7 @@ fn ids_are_those_of_transformers() -> Result<(), Failure> {
         let key = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         rows.entry((key("template"), key("tokenizer"))).or_default().push(row);
     }
-    let (mut compared, mut models) = (Compared::default(), BTreeMap::new());
+    let (mut compared, mut models) = (IdCounts::default(), BTreeMap::new());
     for ((template, tokenizer), rows) in sample(rows, 3) {
         let model = match models.get(&template) {
             Some(model) => Model::clone(model),
@@ -96,7 +96,7 @@ fn with_added(folder: &Path, added: &Value) -> Result<Vocabulary, Failure> {
     Ok(Vocabulary::new(tokenizer)?)
 }
 
-impl Compared {
+impl IdCounts {
     fn compare(&mut self, encoder: &Encoder, row: &Value, place: &str) -> Result<(), Failure> {
         let conversation = Conversation::from_context(&row["context"]);
         let ids =

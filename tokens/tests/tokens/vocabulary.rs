@@ -68,6 +68,11 @@ impl Vocabulary {
         encoding.get_ids().iter().map(token).collect()
     }
 
+    /// The same as ids.
+    pub fn spelled_ids(&self, text: &str) -> Result<Vec<u32>, Failure> {
+        Ok(self.spell(text)?.iter().map(|token| token.id).collect())
+    }
+
     /// What the detokenizer of the library gives token by token: nothing for tokens that end inside a character, and the whole
     /// character with the last of them.
     pub fn decoded(&self, tokens: &[Token]) -> Result<Vec<String>, Failure> {
