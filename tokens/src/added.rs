@@ -25,7 +25,7 @@ struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) id: u32,
-    /// With the white space beside it, if that belongs to the token.
+    /// With the white space beside it, if that belongs to the token. Empty if the token before has taken all of it.
     pub(crate) range: Range<usize>,
 }
 
@@ -73,12 +73,12 @@ impl AddedTokens {
             if token.rules.single_word && (before.ends_with(is_word) || after.starts_with(is_word)) {
                 continue;
             }
-            let start = if token.rules.lstrip { before.trim_end().len().max(taken) } else { range.start.max(taken) };
+            let start = if token.rules.lstrip { before.trim_end().len() } else { range.start };
             let end = if token.rules.rstrip { text.len() - after.trim_start().len() } else { range.end };
-            if start < end {
-                found.push(Found { id: token.id, range: start..end });
-                taken = end;
-            }
+            // White space that the token before has taken can be a token again. It then stands for no more text.
+            let (start, end) = (start.max(taken), end.max(taken));
+            found.push(Found { id: token.id, range: start..end });
+            taken = end;
         }
         found
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use unjinja_dynamic::ModelError;
 
 use crate::origin::Spelled;
-use crate::stable::Rewrite;
+use crate::rewrite::Rewrite;
 
 /// Why there are no ids.
 #[derive(Clone, Debug)]

@@ -114,7 +114,7 @@ impl Parts {
         if ranges.is_empty() {
             let mut fields = self.spans.iter().filter(|(_, of, _)| *of == Some(message)).map(|(range, ..)| range);
             if let Some(first) = fields.next() {
-                ranges.push(first.start..fields.last().unwrap_or(first).end);
+                ranges.push(first.start..fields.next_back().unwrap_or(first).end);
             }
         }
         ranges

@@ -1,56 +1,11 @@
 //! Whether a conversation only grows: each prompt begins with the prompt before it and with what the model wrote after that.
 
-use std::fmt;
-
 use serde_json::Value;
 use unjinja_dynamic::Conversation;
-use unjinja_render::SourcePosition;
 
 use crate::encoder::{Encoded, Encoder};
 use crate::error::TokensError;
-
-/// Where a template writes something anew that a model has read or written already.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Rewrite {
-    /// The position of the assistant's message whose turn, or whose prompt, is changed.
-    pub message: usize,
-    /// The first byte of the prompt that is another one.
-    pub at: usize,
-    /// What stood there: the statement of the template that wrote it, and the beginning of the text.
-    pub before: PromptText,
-    /// What stands there once the conversation goes on.
-    pub after: PromptText,
-}
-
-/// A text of a prompt and the statement that wrote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PromptText {
-    /// The beginning of the text; empty at the end of a prompt.
-    pub text: String,
-    /// The place of the statement in the template.
-    pub statement: Option<SourcePosition>,
-}
-
-impl fmt::Display for Rewrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "messages[{}]: {} becomes {}", self.message, self.before, self.after)
-    }
-}
-
-impl fmt::Display for PromptText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.text.is_empty() {
-            return f.write_str("the end of the prompt");
-        }
-        write!(f, "{:?}", self.text)?;
-        match self.statement {
-            Some(SourcePosition { line, column }) => write!(f, " (line {line}, column {column})"),
-            None => Ok(()),
-        }
-    }
-}
+use crate::rewrite::{PromptText, Rewrite};
 
 /// How many characters of a changed text are shown.
 const SHOWN: usize = 40;

@@ -231,7 +231,7 @@ impl Vocabulary {
 
 /// A part of a text, cut at the added tokens in it.
 fn cut(part: &NormalizedString, found: Vec<Found>) -> Vec<(NormalizedString, Option<Vec<Token>>)> {
-    let mut parts = Vec::with_capacity(2 * found.len() + 1);
+    let mut parts: Vec<(NormalizedString, Option<Vec<Token>>)> = Vec::with_capacity(2 * found.len() + 1);
     let mut at = 0;
     let slice = |range: Range<usize>| part.slice(TextRange::Normalized(range)).unwrap_or_default();
     for Found { id, range } in found {
@@ -239,10 +239,18 @@ fn cut(part: &NormalizedString, found: Vec<Found>) -> Vec<(NormalizedString, Opt
             parts.push((slice(at..range.start), None));
         }
         at = range.end;
-        let token = slice(range);
-        let text = token.get().to_owned();
-        let length = text.len();
-        parts.push((token, Some(vec![Token::new(id, text, (0, length))])));
+        let text = slice(range);
+        let length = text.get().len();
+        match parts.last_mut() {
+            Some((before, Some(tokens))) if length == 0 => {
+                let end = before.get().len();
+                tokens.push(Token::new(id, String::new(), (end, end)));
+            }
+            _ => {
+                let token = Token::new(id, text.get().to_owned(), (0, length));
+                parts.push((text, Some(vec![token])));
+            }
+        }
     }
     if at < part.get().len() {
         parts.push((slice(at..part.get().len()), None));

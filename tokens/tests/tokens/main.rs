@@ -5,6 +5,7 @@
 //! - `released`: the tokenizers of released models, which `.ci/tokenizers` fetches, and the templates that they belong to.
 //! - `feed`: pushes tokens into a parser, and says what has to come out.
 //! - `checks`: what has to hold for a template and a tokenizer.
+//! - `added`: added tokens with rules.
 //! - `bridged`: agents whose sampled ids stay in the next prompt.
 //! - `decoded`: turns by their ids.
 //! - `injected`: conversations that spell control tokens.
@@ -14,6 +15,7 @@
 //! The tests are in `own_templates` (our templates), `corpus_templates` (released templates with their own tokenizers) and
 //! `stripped` (outputs from which a server has removed the special tokens).
 
+mod added;
 mod bridged;
 mod byte_level;
 mod checks;

@@ -46,6 +46,11 @@ impl Vocabulary {
         Ok(unjinja_tokens::Vocabulary::from_json(&self.json)?)
     }
 
+    /// The JSON that it was read from.
+    pub fn json(&self) -> Result<Value, Failure> {
+        Ok(serde_json::from_str(&self.json)?)
+    }
+
     /// The texts of the added tokens; with `special`, only of those that are marked as special.
     pub fn added(&self, special: bool) -> impl Iterator<Item = &str> {
         self.added.values().filter(move |token| !special || token.1).map(|token| token.0.as_str())

@@ -1,0 +1,53 @@
+//! Added tokens with rules: they take white space beside them, must be a word, or are found in normalized text. The ids are those of the
+//! library.
+
+use serde_json::json;
+use unjinja_dynamic::{Conversation, Model};
+use unjinja_tokens::{EncodeOptions, Encoder, SpelledTokens};
+
+use crate::Failure;
+use crate::byte_level::of_bytes;
+use crate::vocabulary::Vocabulary;
+
+#[test]
+fn added_tokens_with_rules_are_found_as_the_library_finds_them() -> Result<(), Failure> {
+    let mut json = of_bytes(&[])?.json()?;
+    json["normalizer"] = json!({"type": "Lowercase"});
+    let rules = [
+        ("<a>", "lstrip"),
+        ("<b>", "rstrip"),
+        ("\n", ""),
+        ("word", "single_word"),
+        ("Loud", "normalized"),
+        ("<a>b", ""),
+        ("<c>", ""),
+    ];
+    let tokens = rules.iter().enumerate().map(|(number, (text, rule))| {
+        let mut token = json!({"id": 256 + number, "content": text, "special": text.starts_with('<'), "single_word": false,
+            "lstrip": false, "rstrip": false, "normalized": false});
+        if !rule.is_empty() {
+            token[*rule] = true.into();
+        }
+        token
+    });
+    json["added_tokens"] = tokens.collect();
+    let vocabulary = Vocabulary::new(json)?;
+    let encoder =
+        Encoder::new(Model::from_template("{% for m in messages %}{{ m.content }}{% endfor %}")?, vocabulary.again()?);
+    let trusted = EncodeOptions::new().spelled_tokens(SpelledTokens::Trusted);
+    let mut parts = vec![" ", "\n", "\n\n", "x", "é"];
+    parts.extend(rules.map(|(text, _)| text));
+    for first in &parts {
+        for second in &parts {
+            for third in &parts {
+                for fourth in &parts {
+                    let text = [*first, second, third, fourth].concat();
+                    let conversation = Conversation::new(json!([{"role": "user", "content": text}]));
+                    let encoded = encoder.encode_with(&conversation, &trusted)?;
+                    assert_eq!(encoded.ids(), vocabulary.ids(&text)?, "{text:?}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
