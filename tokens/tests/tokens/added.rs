@@ -42,6 +42,9 @@ fn added_tokens_with_rules_are_found_as_the_library_finds_them() -> Result<(), F
             for third in &parts {
                 for fourth in &parts {
                     let text = [*first, second, third, fourth].concat();
+                    if doubles_space(&text) {
+                        continue;
+                    }
                     let conversation = Conversation::new(json!([{"role": "user", "content": text}]));
                     let encoded = encoder.encode_with(&conversation, &trusted)?;
                     assert_eq!(encoded.ids(), vocabulary.ids(&text)?, "{text:?}");
@@ -50,4 +53,13 @@ fn added_tokens_with_rules_are_found_as_the_library_finds_them() -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// The library writes white space twice where one token takes it and a part of it is a token too: `<b>`, a line break, and more. That
+/// would change the text, so it is not done here.
+fn doubles_space(text: &str) -> bool {
+    text.split("<b>").skip(1).any(|rest| {
+        let space = rest.len() - rest.trim_start().len();
+        rest.find('\n').is_some_and(|at| at + 1 < space)
+    })
 }
