@@ -55,7 +55,7 @@ def test_what_cannot_be_exported(qwen3: Model) -> None:
 
 
 def as_json(finding: unjinja.Finding) -> dict[str, Any]:
-    names = ("rule", "severity", "target", "readers", "message", "help", "line")
+    names = ("rule", "severity", "target", "readers", "message", "help", "line", "column")
     return {name: getattr(finding, name) for name in (*names, "conversation", "output", "expected", "actual")}
 
 
