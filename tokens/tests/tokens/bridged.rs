@@ -39,7 +39,7 @@ struct Loops {
     rewritten: usize,
     /// Turns that the template does not write as the model did.
     lossy: usize,
-    /// Conversations that the template refuses.
+    /// Conversations that the template refuses, or whose turn does not begin as the prompt says.
     refused: usize,
 }
 
@@ -47,7 +47,7 @@ struct Loops {
 fn sampled_ids_stay_in_the_next_prompt() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
     let mut random = Random::new(35);
-    let (mut problems, mut bridged) = (Vec::new(), 0);
+    let (mut problems, mut bridged, mut closed) = (Vec::new(), 0, 0);
     for name in sample(TEMPLATES, 2) {
         let model = Model::from_file(corpus.join("templates").join(name))?;
         let spec = model.spec();
@@ -64,6 +64,7 @@ fn sampled_ids_stay_in_the_next_prompt() -> Result<(), Failure> {
         }
         println!("{name}: {loops:?}");
         bridged += loops.bridged;
+        closed += loops.closed;
     }
     assert!(
         problems.is_empty(),
@@ -71,7 +72,7 @@ fn sampled_ids_stay_in_the_next_prompt() -> Result<(), Failure> {
         problems.len(),
         problems[..problems.len().min(8)].join("\n")
     );
-    assert!(bridged > 50, "{bridged}");
+    assert!(bridged > 50 && closed > 10, "{bridged}, {closed}");
     Ok(())
 }
 
@@ -168,8 +169,9 @@ fn sampled(
             _ => ids.push(id),
         }
     }
-    let ends = ids.last().is_some_and(|id| encoder.vocabulary().control_token(*id).is_some());
-    let cut = ends && !text.ends_with('>') && random.once_in(4);
+    let closer = encoder.model().spec().turn.end.trim();
+    let ends = ids.last().and_then(|id| encoder.vocabulary().control_token(*id)).is_some_and(|text| text == closer);
+    let cut = ends && random.once_in(4);
     if cut {
         ids.pop();
     }
