@@ -134,8 +134,9 @@ impl Vocabulary {
         }
     }
 
-    /// The ids and texts of the control tokens: the added tokens that the tokenizer marks as special, those that have the form of
-    /// one (`<|fim_prefix|>`), and for an [`Encoder`](crate::Encoder) the tags that its template uses as markers (`<tool_call>`). No text of a user becomes one of them.
+    /// The ids and texts of the control tokens. No text of a user becomes one of them. They are the added tokens that the tokenizer
+    /// marks as special, and those that have the form of a special token (`<|fim_prefix|>`). An [`Encoder`](crate::Encoder) adds the
+    /// tags that its template uses as markers (`<tool_call>`).
     pub fn control_tokens(&self) -> impl Iterator<Item = (u32, &str)> {
         self.control.iter().map(|(id, text)| (*id, text.as_str()))
     }

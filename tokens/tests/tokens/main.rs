@@ -10,6 +10,7 @@
 //! - `decoded`: turns by their ids.
 //! - `injected`: conversations that spell control tokens.
 //! - `oracles`: the ids of transformers, and `masks`: what TRL takes for written by the model.
+//! - `promises`: what the pages promise, on small templates.
 //! - `turns`: turns that a template writes.
 //!
 //! The tests are in `own_templates` (our templates), `corpus_templates` (released templates with their own tokenizers) and
@@ -26,6 +27,7 @@ mod injected;
 mod masks;
 mod oracles;
 mod own_templates;
+mod promises;
 mod released;
 mod stripped;
 mod turns;
