@@ -142,9 +142,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         progress.set_message(source.file());
         let response = response_template(&source, arguments.response_template.as_deref())?;
         let found = response.as_ref().map(|(_, found)| found);
-        let mut findings = of_template(&source, found, arguments)?;
+        let prepared = Prepared::of(&source, arguments)?;
+        let mut findings = of_template(&source, &prepared, found, arguments)?;
         let wants = arguments.fix || arguments.diff;
-        let mended = if wants { repaired(&source, &findings, arguments)? } else { None };
+        let mended = if wants { prepared.repaired(&findings) } else { None };
         progress.inc(1);
         if let Some(repaired) = mended {
             if arguments.diff {
@@ -153,7 +154,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             } else {
                 mend::write(&source, &repaired, ui)?;
                 source.text = repaired.source;
-                findings = of_template(&source, found, arguments)?;
+                findings = of_template(&source, &Prepared::of(&source, arguments)?, found, arguments)?;
             }
         }
         all.push(Checked { source, response: response.map(|(path, _)| path), findings });
@@ -193,49 +194,54 @@ struct Prepared {
     options: LintOptions,
 }
 
-fn prepared(source: &Source, arguments: &Arguments) -> Result<Prepared, Failure> {
-    let loaded = match arguments.parser.analysed(source) {
-        Ok(loaded) => Some(loaded),
-        // A template that cannot be parsed or analysed has its own finding.
-        Err(Failure::Found(_)) => None,
-        Err(failure) => return Err(failure),
-    };
-    let template = source.template().map(|template| {
-        // As `unjinja render` does it: what the template's own file lacks, its spec or overlay may give.
-        let mut tokens = template.tokens().clone();
-        if let Some(loaded) = &loaded {
-            tokens.bos = tokens.bos.or_else(|| loaded.spec.tokens.bos.clone());
-            tokens.eos = tokens.eos.or_else(|| loaded.spec.tokens.eos.clone());
+impl Prepared {
+    fn of(source: &Source, arguments: &Arguments) -> Result<Prepared, Failure> {
+        let loaded = match arguments.parser.analysed(source) {
+            Ok(loaded) => Some(loaded),
+            // A template that cannot be parsed or analysed has its own finding.
+            Err(Failure::Found(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        let template = source.template().map(|template| {
+            // As `unjinja render` does it: what the template's own file lacks, its spec or overlay may give.
+            let mut tokens = template.tokens().clone();
+            if let Some(loaded) = &loaded {
+                tokens.bos = tokens.bos.or_else(|| loaded.spec.tokens.bos.clone());
+                tokens.eos = tokens.eos.or_else(|| loaded.spec.tokens.eos.clone());
+            }
+            template.with_tokens(tokens)
+        });
+        let mut options = LintOptions::default();
+        if let Some(tokens) = &source.special_tokens {
+            options = options.special_tokens(tokens.clone());
         }
-        template.with_tokens(tokens)
-    });
-    let mut options = LintOptions::default();
-    if let Some(tokens) = &source.special_tokens {
-        options = options.special_tokens(tokens.clone());
+        let is_own = |loaded: &&Loaded| loaded.origin == Origin::Analysed && loaded.corrections.is_empty();
+        if let Some(loaded) = loaded.as_ref().filter(|loaded| !is_own(loaded)) {
+            options = options.spec(loaded.spec.clone());
+        }
+        Ok(Prepared { loaded, template, options })
     }
-    let is_own = |loaded: &&Loaded| loaded.origin == Origin::Analysed && loaded.corrections.is_empty();
-    if let Some(loaded) = loaded.as_ref().filter(|loaded| !is_own(loaded)) {
-        options = options.spec(loaded.spec.clone());
-    }
-    Ok(Prepared { loaded, template, options })
-}
 
-/// The template with repairs of these findings, if there are any.
-fn repaired(source: &Source, findings: &[Finding], arguments: &Arguments) -> Result<Option<Repaired>, Failure> {
-    let rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
-    let Prepared { template, options, .. } = prepared(source, arguments)?;
-    let repaired = template.ok().map(|template| fix(&template, &options, &rules));
-    Ok(repaired.filter(|repaired| !repaired.rules.is_empty()))
+    /// The template with repairs of these findings, if there are any.
+    fn repaired(&self, findings: &[Finding]) -> Option<Repaired> {
+        let rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
+        let repaired = fix(self.template.as_ref().ok()?, &self.options, &rules);
+        (!repaired.rules.is_empty()).then_some(repaired)
+    }
 }
 
 /// The findings that were asked for.
-fn of_template(source: &Source, response: Option<&Value>, arguments: &Arguments) -> Result<Vec<Finding>, Failure> {
-    let Prepared { loaded, template, options } = prepared(source, arguments)?;
-    let mut findings = match template {
-        Err(error) => vec![syntax_error(&error)],
-        Ok(template) => lint(&template, &options),
+fn of_template(
+    source: &Source,
+    prepared: &Prepared,
+    response: Option<&Value>,
+    arguments: &Arguments,
+) -> Result<Vec<Finding>, Failure> {
+    let mut findings = match &prepared.template {
+        Err(error) => vec![syntax_error(error)],
+        Ok(template) => lint(template, &prepared.options),
     };
-    if let (Some(response), Some(loaded)) = (response, &loaded) {
+    if let (Some(response), Some(loaded)) = (response, &prepared.loaded) {
         findings.extend(of_response_template(source, response, &loaded.spec, arguments));
     }
     let config = Config::of(&source.path, arguments.config.as_deref())?;
