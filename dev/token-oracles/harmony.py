@@ -6,7 +6,6 @@ FOLDER holds `o200k_base.tiktoken`, TOKENIZER is the `tokenizer.json` of gpt-oss
 The README describes the lines of OUT.
 """
 
-import datetime
 import json
 import random
 import sys
@@ -17,10 +16,11 @@ import openai_harmony as harmony
 from tokenizers import Tokenizer
 from transformers.utils import chat_template_utils
 
+from drawn import Drawn, FixedTime
+
 CONVERSATIONS = 500
 DATE = "2026-01-15"
 START = "<|start|>assistant"
-WORDS = "amber basil cedar delta ember fjord glade heron iris jolt kelp lumen maple nectar onyx pearl quartz river".split()
 PROSE = [
     "caf\u00e9 \U0001f600 漢字 {}",
     "{}\n\n- {}\n  - {}\n",
@@ -32,14 +32,10 @@ PROSE = [
 ]
 
 
-class FixedTime(datetime.datetime):
-    @classmethod
-    def now(cls, tz=None):
-        return cls(2026, 1, 15, tzinfo=tz)
-
-
-class Conversation:
+class Conversation(Drawn):
     """One random conversation in both forms: messages of harmony, and messages for the template."""
+
+    FORMS = PROSE
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -56,15 +52,6 @@ class Conversation:
             self.user()
             if self.tools and self.random.random() < 0.5:
                 self.call()
-
-    def words(self):
-        return " ".join(self.random.choices(WORDS, k=self.random.randint(2, 8)))
-
-    def prose(self):
-        if self.random.random() < 0.6:
-            return self.words()
-        form = self.random.choice(PROSE)
-        return form.format(*(self.words() for _ in range(form.count("{}"))))
 
     def open(self):
         effort = harmony.ReasoningEffort(self.effort.capitalize())

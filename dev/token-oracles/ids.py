@@ -8,7 +8,6 @@ The README describes a line. What a template refuses is counted in `OUT.refused.
 """
 
 import collections
-import datetime
 import json
 import re
 import sys
@@ -18,6 +17,8 @@ import jinja2
 from tokenizers import AddedToken, Tokenizer
 from transformers import AutoTokenizer
 from transformers.utils import chat_template_utils
+
+from drawn import FixedTime
 
 TEMPLATES = (
     "Qwen-Qwen3-0.6B",
@@ -45,14 +46,6 @@ ODD_TEXT = (
     "cafe\u0301 caf\u00e9 \ufb01ne\u200b \u00a0\u3000\t\tx\r\n\r\n\n 12345678 \U0001f468\u200d\U0001f469\u200d\U0001f467 "
     "\U000e0001 漢字かな\u202eabc\u202c A\u030a   \n"
 )
-
-
-class FixedTime(datetime.datetime):
-    """The time of the corpus's renders."""
-
-    @classmethod
-    def now(cls, tz=None):
-        return cls(2026, 1, 15, tzinfo=tz)
 
 
 def conversations(corpus, template):

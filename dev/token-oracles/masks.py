@@ -7,7 +7,6 @@ describes their lines. TRL is installed without its dependencies: only its templ
 """
 
 import collections
-import datetime
 import json
 import random
 import re
@@ -21,6 +20,8 @@ import tokenizers
 from transformers import PreTrainedTokenizerFast
 from transformers.utils import chat_template_utils
 
+from drawn import Drawn, FixedTime
+
 # trl.data_utils imports pyarrow and datasets; the functions used here need it for images alone.
 stub = types.ModuleType("trl.data_utils")
 stub.prepare_multimodal_messages = None
@@ -29,7 +30,6 @@ sys.modules["trl.data_utils"] = stub
 from trl import chat_template_utils as trl_templates  # noqa: E402
 
 OPEN, CLOSE = "\U0010fffc", "\U0010fffd"
-WORDS = "amber basil cedar delta ember fjord glade heron iris jolt kelp lumen maple nectar onyx pearl quartz river".split()
 CONVERSATIONS_PER_KIND = 5
 
 # What the tokenizers of these families call the beginning of a text and its end.
@@ -68,21 +68,14 @@ TOOLS = [
 ]
 
 
-class FixedTime(datetime.datetime):
-    @classmethod
-    def now(cls, tz=None):
-        return cls(2026, 1, 15, tzinfo=tz)
-
-
-class Writer:
+class Writer(Drawn):
     """Random messages."""
+
+    MOST_WORDS = 6
 
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.calls = 0
-
-    def words(self):
-        return " ".join(self.random.choices(WORDS, k=self.random.randint(2, 6)))
 
     def user(self):
         return {"role": "user", "content": f"Please say {self.words()}."}
@@ -273,7 +266,7 @@ def main():
     out.mkdir(exist_ok=True)
     chat_template_utils.datetime = FixedTime
     folder = Path(trl_templates.__file__).parent / "chat_templates"
-    shutil.copytree(folder, out / "templates", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(folder, out / "templates", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", "*.md", "__pycache__"))
     refused = collections.defaultdict(collections.Counter)
     write(out / "masks.jsonl", masks(folder, refused))
     (out / "refused.json").write_text(json.dumps(refused, ensure_ascii=False, indent=1), "utf-8")

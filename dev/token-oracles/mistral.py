@@ -24,6 +24,8 @@ from transformers import AutoTokenizer
 from transformers.integrations.mistral import convert_tekken_tokenizer
 from transformers.utils import chat_template_utils
 
+from drawn import Drawn
+
 CONVERSATIONS = 100
 SPM = {
     "v2-spm": "mistral_instruct_tokenizer_240216.model.v2",
@@ -31,7 +33,6 @@ SPM = {
     "v7-spm": "mistral_instruct_tokenizer_241114.model.v7",
 }
 TEKKEN = ("v3", "v7", "v11", "v13")
-WORDS = "amber basil cedar delta ember fjord glade heron iris jolt kelp lumen maple nectar onyx pearl quartz river".split()
 PROSE = [
     "caf\u00e9 \U0001f600 漢字 {}",
     "{}\n\n- {}\n  - {}",
@@ -59,7 +60,9 @@ BEFORE_MODEL = ("[/INST]", "[/TOOL_RESULTS]")
 AFTER_RESULT = ("[TOOL_RESULTS]", "[INST]", "[AVAILABLE_TOOLS]")
 
 
-class Conversation:
+class Conversation(Drawn):
+    FORMS = PROSE
+
     def __init__(self, seed, version):
         self.random = random.Random(seed)
         self.tools = self.random.random() < 0.6
@@ -74,15 +77,6 @@ class Conversation:
             self.answer()
         if self.random.random() < 0.5:
             self.user()
-
-    def words(self):
-        return " ".join(self.random.choices(WORDS, k=self.random.randint(2, 8)))
-
-    def prose(self):
-        if self.random.random() < 0.6:
-            return self.words()
-        form = self.random.choice(PROSE)
-        return form.format(*(self.words() for _ in range(form.count("{}"))))
 
     def user(self):
         self.messages.append({"role": "user", "content": self.prose()})

@@ -14,6 +14,7 @@ import sys
 import tarfile
 from pathlib import Path
 
+import drawn
 import masks
 import renderers.base
 from renderers.configs import config_from_name
@@ -180,7 +181,7 @@ def protocol():
 def main():
     sdist, tokenizers, corpus, out = map(Path, sys.argv[1:5])
     out.mkdir(exist_ok=True)
-    chat_template_utils.datetime = masks.FixedTime
+    chat_template_utils.datetime = drawn.FixedTime
     fixture = json.loads(read(sdist, "/tests/fixtures/prefix_stability.json"))
     cases = [{**case, **fixture["scenarios"][case["scenario"]]} for case in fixture["cases"]]
     masks.write(out / "prefix_stability.jsonl", cases)
