@@ -232,13 +232,13 @@ def masks(folder, refused):
                 yield line
 
 
-def byte_tokenizer():
+def byte_tokenizer(**special_tokens):
     """One token for each byte: two texts have a common prefix of tokens where they have one of bytes."""
     alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({letter: i for i, letter in enumerate(sorted(alphabet))}, []))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special_tokens)
 
 
 def prefix(tokenizer, path, name):
@@ -270,7 +270,7 @@ def main():
     refused = collections.defaultdict(collections.Counter)
     write(out / "masks.jsonl", masks(folder, refused))
     (out / "refused.json").write_text(json.dumps(refused, ensure_ascii=False, indent=1), "utf-8")
-    tokenizer = byte_tokenizer()
+    tokenizer = byte_tokenizer(bos_token="<s>", eos_token="</s>")
     named = [(path, f"chat_templates/{path.name}") for path in sorted(folder.glob("*.jinja"))]
     for path in sorted(corpus.glob("**/*.jinja")):
         named.append((path, path.relative_to(corpus).as_posix()))

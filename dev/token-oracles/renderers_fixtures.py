@@ -2,7 +2,7 @@
 
     python renderers_fixtures.py SDIST TOKENIZERS CORPUS OUT
 
-SDIST is the file of `pip download --no-deps --no-binary :all: renderers==0.1.12`. The README describes the files in OUT. This script
+SDIST is the file of `pip download --no-deps --no-binary renderers renderers==0.1.12`. The README describes the files in OUT. This script
 must not be called `renderers.py`: Python would import it in place of the package.
 """
 
@@ -24,17 +24,20 @@ from transformers.utils import chat_template_utils
 
 # A renderer, the template of the corpus that it stands for, and a tokenizer. Tokens that the renderer lacks are added to it.
 PAIRS = (
-    ("qwen3", "Qwen-Qwen3-0.6B", "qwen3"),
-    ("qwen3.5", "Qwen3.5-4B", "qwen3"),
-    ("llama-3", "meta-llama-Llama-3.2-3B-Instruct", "llama3_1"),
-    ("gpt-oss", "openai-gpt-oss-120b", "gptoss"),
-    ("deepseek-v3", "deepseek-ai-DeepSeek-V3.1", "deepseek_v3"),
-    ("glm-4.5", "GLM-4.6", "qwen3"),
-    ("kimi-k2", "Kimi-K2-Instruct", "qwen3"),
-    ("minimax-m2", "MiniMax-M2", "qwen3"),
-    ("nemotron-3", "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "qwen3"),
-    ("gemma4", "google-gemma-4-31B-it", "gemma3"),
+    ("qwen3", "templates/Qwen-Qwen3-0.6B", "qwen3"),
+    ("qwen3.5", "templates/Qwen3.5-4B", "qwen3"),
+    ("llama-3", "templates/meta-llama-Llama-3.2-3B-Instruct", "llama3_1"),
+    ("gpt-oss", "templates/openai-gpt-oss-120b", "gptoss"),
+    ("deepseek-v3", "wide/templates/deepseekv3-trl", "deepseek_v3"),
+    ("glm-4.5", "templates/GLM-4.6", "qwen3"),
+    ("kimi-k2", "templates/Kimi-K2-Instruct", "qwen3"),
+    ("minimax-m2", "templates/MiniMax-M2", "qwen3"),
+    ("nemotron-3", "templates/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "qwen3"),
+    ("gemma4", "templates/google-gemma-4-31B-it", "gemma3"),
 )
+# The date that renderers write, where they would take that of today, and what tells the template another one.
+CONFIGURED = {"gpt-oss": {"conversation_start_date": "2026-01-15"}}
+VARIABLES = {"llama-3": {"date_string": "26 Jul 2024"}}
 MISSING = re.compile(r"[Ss]pecial token '?\"?(.+?)'?\"? not (?:found )?in")
 
 
@@ -70,7 +73,8 @@ def create(name, folder):
     added = []
     while True:
         try:
-            return renderers.create_renderer(tokenizer, config_from_name(name)), tokenizer, added
+            config = config_from_name(name).model_copy(update=CONFIGURED.get(name, {}))
+            return renderers.create_renderer(tokenizer, config), tokenizer, added
         except (AssertionError, ValueError) as error:
             missing = MISSING.search(str(error))
             if not missing or missing[1] in added:
@@ -108,7 +112,7 @@ def line(name, renderer, tokenizer, template, kind, messages, rest):
     text = tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
     context = {"messages": messages, "tools": tools, "documents": None, "add_generation_prompt": generation}
     context["messages"] = chat_template_utils._alias_reasoning_fields(messages)
-    context.update(tokenizer.special_tokens_map)
+    context.update(tokenizer.special_tokens_map, **VARIABLES.get(name, {}))
     result = {
         "renderer": name,
         "conversation": kind,
@@ -120,7 +124,7 @@ def line(name, renderer, tokenizer, template, kind, messages, rest):
         "message_of_token": rendered.message_indices,
     }
     try:
-        result["template_agrees"] = template.render(**context) == text
+        result["template_agrees"] = rendered_by(template, context) == text
     except Exception as error:
         result["template_error"] = f"{type(error).__name__}: {error}"
     if sampled and messages[-1]["role"] == "assistant":
@@ -133,9 +137,20 @@ def line(name, renderer, tokenizer, template, kind, messages, rest):
     return result
 
 
+def rendered_by(template, context):
+    """What the template writes. If it wants arguments as JSON text, the context gets them so."""
+    try:
+        return template.render(**context)
+    except TypeError:
+        messages = [masks.with_string_arguments(each) if "tool_calls" in each else each for each in context["messages"]]
+        text = template.render(**{**context, "messages": messages})
+        context["messages"] = messages
+        return text
+
+
 def rendered(tokenizers, corpus):
     for name, template, folder in PAIRS:
-        source = (corpus / "templates" / f"{template}.jinja").read_text("utf-8")
+        source = (corpus / f"{template}.jinja").read_text("utf-8")
         compiled = chat_template_utils._compile_jinja_template(source)
         try:
             renderer, tokenizer, added = create(name, tokenizers / folder)
@@ -146,7 +161,7 @@ def rendered(tokenizers, corpus):
             for kind, messages, rest in masks.kinds(masks.Writer(f"{name}{seed}")):
                 if "enable_thinking" in rest:
                     continue
-                about = {"tokenizer": folder, "added": added, "template": f"templates/{template}.jinja"}
+                about = {"tokenizer": folder, "added": added, "template": f"{template}.jinja"}
                 about["prefix_stable"] = renderer.is_prefix_stable
                 try:
                     yield {**about, **line(name, renderer, tokenizer, compiled, f"{kind}/{seed}", messages, rest)}

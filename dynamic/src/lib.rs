@@ -3,9 +3,11 @@
 //! # Files
 //! `loader` decides which spec a template has and which overlays correct it; `shorthands` are its calls for each kind of input.
 //! `model` is what an application uses: `renderer` renders a `conversation`, `prompt` says where the turn begins in the result,
-//! `grammars` constrain a sampler, and `request` puts together what one request needs. `cache` keeps analyses, `overlays` says which corrections fit, `known`
+//! `grammars` constrain a sampler, and `request` puts together what one request needs. `authors` tells who wrote which byte of a prompt.
+//! `cache` keeps analyses, `overlays` says which corrections fit, `known`
 //! finds the supported models, and `error` says what went wrong. Nothing here knows a format.
 
+pub mod authors;
 mod cache;
 mod conversation;
 mod error;

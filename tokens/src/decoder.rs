@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use unjinja_dynamic::ModelStream;
+use unjinja_dynamic::authors::TokenPart;
 use unjinja_runtime::trace::Taken;
 use unjinja_runtime::{Event, Message, Options, Token, TokenCounts};
 
 use crate::encoder::Encoder;
-use crate::label::{Label, TokenPart};
+use crate::label::Label;
 use crate::vocabulary::Vocabulary;
 
 /// What a model wrote, by its ids.
@@ -55,15 +56,21 @@ impl Encoder {
 
     /// A parser for the ids of one turn as they arrive.
     pub fn stream(&self, options: &Options) -> TokenStream {
-        let options = with_control_tokens(options, self.vocabulary());
+        let options = self.options(options);
         TokenStream { stream: self.model().stream(&options), vocabulary: self.vocabulary().clone() }
+    }
+
+    /// The options of a text parser that is fed with [`Vocabulary::token`]: the same, with the control tokens of the vocabulary as
+    /// [`special_tokens`](Options::special_tokens).
+    pub fn options(&self, options: &Options) -> Options {
+        options.clone().special_tokens(self.vocabulary().control_tokens().map(|(_, text)| text))
     }
 
     /// What each token of a turn is.
     fn labels_of_turn(&self, ids: &[u32], options: &Options) -> Vec<Label> {
         let vocabulary = self.vocabulary();
-        let tokens = || ids.iter().map(|&id| token(vocabulary, id));
-        let options = with_control_tokens(options, vocabulary);
+        let tokens = || ids.iter().map(|&id| vocabulary.token(id));
+        let options = self.options(options);
         let spans = self.model().parser().read_tokens(tokens(), &options, true).spans;
         let (mut from, mut at) = (0, 0);
         let label = |token: Token<'_>| {
@@ -85,7 +92,7 @@ impl Encoder {
 impl TokenStream {
     /// The model's next token.
     pub fn push(&mut self, id: u32, sink: impl FnMut(Event<'_>)) {
-        self.stream.push_token(token(&self.vocabulary, id), sink);
+        self.stream.push_token(self.vocabulary.token(id), sink);
     }
 
     /// The output is over: text that was held back is settled, and everything that is open ends.
@@ -104,20 +111,19 @@ impl TokenStream {
     }
 }
 
-fn with_control_tokens(options: &Options, vocabulary: &Vocabulary) -> Options {
-    options.clone().special_tokens(vocabulary.control_tokens().map(|(_, text)| text))
-}
-
-/// The token of an id.
-fn token(vocabulary: &Vocabulary, id: u32) -> Token<'_> {
-    match (vocabulary.control_token(id), vocabulary.bytes(id)) {
-        (Some(text), _) => Token::special(text),
-        (None, Some(bytes)) => Token::text(bytes),
-        (None, None) => Token::text("\u{FFFD}"),
+impl Vocabulary {
+    /// A token for a parser, [`ModelStream::push_token`]: a control token is special, and an id that the vocabulary does not have is the
+    /// character U+FFFD.
+    pub fn token(&self, id: u32) -> Token<'_> {
+        match (self.control_token(id), self.bytes(id)) {
+            (Some(text), _) => Token::special(text),
+            (None, Some(bytes)) => Token::text(bytes),
+            (None, None) => Token::text("\u{FFFD}"),
+        }
     }
 }
 
-fn part(taken: Taken) -> TokenPart {
+pub(crate) fn part(taken: Taken) -> TokenPart {
     match taken {
         Taken::Content | Taken::Unparsed | Taken::Held => TokenPart::Content,
         Taken::Reasoning => TokenPart::Reasoning,

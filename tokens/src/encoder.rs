@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
+use unjinja_dynamic::authors::{PromptWriters, Spelled, TokenVerdict};
 use unjinja_dynamic::{Conversation, LabelledPrompt, Model};
 
 use crate::error::TokensError;
-use crate::label::{Label, Parts};
-use crate::origin::{Spelled, Verdict, Writers};
+use crate::label::Label;
+use crate::undecided::not_by_conversation;
 use crate::vocabulary::{Piece, Vocabulary};
-use crate::written::Rendered;
 
 /// A model and its tokenizer.
 ///
@@ -61,6 +61,16 @@ impl EncodeOptions {
         self.spelled = spelled;
         self
     }
+}
+
+/// A rendered prompt as ids. [`Encoder::prompt_ids`] makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PromptIds {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// The control tokens that texts of the conversation spell.
+    pub spelled: Vec<Spelled>,
 }
 
 /// A conversation as ids.
@@ -157,76 +167,90 @@ impl Encoder {
     /// Those of [`encode`](Self::encode), and [`TokensError::Spelled`] where the options refuse spelled tokens.
     pub fn encode_with(&self, conversation: &Conversation, options: &EncodeOptions) -> Result<Encoded, TokensError> {
         let prompt = self.model.render_labelled(conversation)?;
-        if !prompt.labels.is_complete() {
-            return Err(TokensError::TooLarge);
-        }
         let writers = self.writers(&prompt);
-        let trusted = options.spelled == SpelledTokens::Trusted;
-        let (pieces, spelled) = self.pieces(&prompt.text, &writers, trusted)?;
-        if options.spelled == SpelledTokens::Refused && !spelled.is_empty() {
-            return Err(TokensError::Spelled(spelled));
-        }
+        let (pieces, spelled) = self.pieces(&prompt, &writers, options)?;
         let (labels, turn_ends) = self.labels(&prompt, &writers, &pieces);
         let (ids, ranges) = pieces.into_iter().map(|piece| (piece.id, piece.range)).unzip();
         Ok(Encoded { ids, ranges, labels, spelled, turn_ends, prompt })
     }
 
-    fn writers<'p>(&self, prompt: &'p LabelledPrompt) -> Writers<'p> {
-        let is_given = |name: &str| {
-            let value = &prompt.context[name];
-            // A caller may give the tokenizer's own tokens as variables.
-            let is_token = name.ends_with("_token")
-                && value.as_str().is_some_and(|text| self.vocabulary.control_tokens().any(|(_, token)| token == text));
-            !value.is_null() && !is_token
-        };
-        Writers::new(prompt, &is_given)
+    /// The ids of a prompt that [`Model::render_labelled`] made, without the labels of tokens: what a server sends to a model. The text of
+    /// `prompt` may have been cut, or else continued: text that was added at its end counts as the conversation's.
+    ///
+    /// ```no_run
+    /// use unjinja_dynamic::Conversation;
+    /// use unjinja_tokens::{EncodeOptions, Encoder};
+    ///
+    /// let encoder = Encoder::from_folder("models/qwen3")?;
+    /// let conversation = Conversation::new(serde_json::json!([{"role": "user", "content": "Hello"}]));
+    /// let mut prompt = encoder.model().render_labelled(&conversation)?;
+    /// prompt.text.push_str("Good mor"); // the client began the answer
+    /// let ids = encoder.prompt_ids(&prompt, &EncodeOptions::new())?.ids;
+    /// # Ok::<(), unjinja_tokens::TokensError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`encode_with`](Self::encode_with).
+    pub fn prompt_ids(&self, prompt: &LabelledPrompt, options: &EncodeOptions) -> Result<PromptIds, TokensError> {
+        let (pieces, spelled) = self.pieces(prompt, &self.writers(prompt), options)?;
+        Ok(PromptIds { ids: pieces.into_iter().map(|piece| piece.id).collect(), spelled })
     }
 
-    /// The tokens of a text, and the control tokens that the conversation spells in it.
+    fn writers<'p>(&self, prompt: &'p LabelledPrompt) -> PromptWriters<'p> {
+        PromptWriters::new(prompt, &|text| self.vocabulary.control_tokens().any(|(_, token)| token == text))
+    }
+
+    /// The tokens of a prompt, and the control tokens that the conversation spells in it.
     fn pieces(
         &self,
-        text: &str,
-        writers: &Writers<'_>,
-        trusted: bool,
+        prompt: &LabelledPrompt,
+        writers: &PromptWriters<'_>,
+        options: &EncodeOptions,
     ) -> Result<(Vec<Piece>, Vec<Spelled>), TokensError> {
-        if trusted {
+        if !prompt.labels.is_complete() {
+            return Err(TokensError::TooLarge);
+        }
+        let text = &prompt.text;
+        if options.spelled == SpelledTokens::Trusted {
             return Ok((self.vocabulary.encode(text, &|_| true)?, Vec::new()));
         }
         let spelled = RefCell::new(Vec::new());
-        let undecided = RefCell::new(None);
+        let undecided = RefCell::new(Vec::new());
         let is_control = |range: &Range<usize>| match writers.verdict(range) {
-            Verdict::Control => true,
+            TokenVerdict::Control => true,
             verdict => {
                 let found = writers.spelled(text.get(range.clone()).unwrap_or_default(), range);
-                if verdict == Verdict::Undecided {
-                    undecided.borrow_mut().get_or_insert(found);
-                } else {
-                    spelled.borrow_mut().push(found);
-                }
+                let list = if verdict == TokenVerdict::Undecided { &undecided } else { &spelled };
+                list.borrow_mut().push(found);
                 false
             }
         };
         let pieces = self.vocabulary.encode(text, &is_control)?;
-        match undecided.into_inner() {
-            Some(found) => Err(TokensError::Undecided(found)),
-            None => Ok((pieces, spelled.into_inner())),
+        let (mut spelled, undecided) = (spelled.into_inner(), undecided.into_inner());
+        if let Some(found) = not_by_conversation(&self.model, prompt, &undecided) {
+            return Err(TokensError::Undecided(found.clone()));
         }
+        if !undecided.is_empty() {
+            spelled.extend(undecided);
+            spelled.sort_by_key(|found| found.range.start);
+        }
+        if options.spelled == SpelledTokens::Refused && !spelled.is_empty() {
+            return Err(TokensError::Spelled(spelled));
+        }
+        Ok((pieces, spelled))
     }
 
     /// What each token is, and where the turns of the assistant end.
-    fn labels(&self, prompt: &LabelledPrompt, writers: &Writers<'_>, pieces: &[Piece]) -> (Vec<Label>, Vec<usize>) {
-        let parts = Parts::new(&prompt.labels, &prompt.context);
+    fn labels(
+        &self,
+        prompt: &LabelledPrompt,
+        writers: &PromptWriters<'_>,
+        pieces: &[Piece],
+    ) -> (Vec<Label>, Vec<usize>) {
+        let parts = self.model.prompt_parts(prompt);
         let control = pieces.iter().filter(|piece| self.vocabulary.control_token(piece.id).is_some());
         let tokens: Vec<Range<usize>> = control.map(|piece| piece.range.clone()).collect();
-        let rendered = Rendered {
-            text: &prompt.text,
-            parts: &parts,
-            writers,
-            spec: self.model.spec(),
-            generation_prompt: &self.generation_prompt(&prompt.context),
-            tokens: &tokens,
-        };
-        let turns = rendered.by_model(&prompt.context);
+        let turns = self.model.written_by_model(prompt, &parts, writers, &tokens);
         let mut by_model: Vec<Range<usize>> = turns.iter().flatten().cloned().collect();
         by_model.sort_by_key(|range| range.start);
         let mut at = 0;
@@ -240,18 +264,5 @@ impl Encoder {
         };
         let ends = turns.iter().map(|ranges| ranges.last().map_or(0, |range| range.end)).collect();
         (pieces.iter().map(label).collect(), ends)
-    }
-
-    /// What a prompt has of the assistant's turn, with the variables of this conversation. It is asked for with the messages before the
-    /// assistant's first one.
-    fn generation_prompt(&self, context: &Value) -> String {
-        let messages = context["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let Some(first) = messages.iter().position(|message| message["role"] == "assistant") else {
-            return String::new();
-        };
-        let mut asked = context.clone();
-        asked["messages"] = messages.get(..first).unwrap_or_default().into();
-        let asked = Conversation::from_context(&asked).generation_prompt(true);
-        self.model.prompt(&asked).map(|prompt| prompt.turn().to_owned()).unwrap_or_default()
     }
 }

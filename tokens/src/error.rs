@@ -3,8 +3,8 @@
 use std::fmt;
 
 use unjinja_dynamic::ModelError;
+use unjinja_dynamic::authors::Spelled;
 
-use crate::origin::Spelled;
 use crate::rewrite::Rewrite;
 
 /// Why there are no ids.

@@ -1,10 +1,10 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # Files
-//! `encoder` and `decoder` are what an application uses. `vocabulary` is a tokenizer, `added` finds its added tokens in a text, and `bytes` says how its
-//! tokens write bytes. `origin` tells who wrote which byte of a prompt, `label` what it is, and `written` which bytes the model writes.
-//! `stable` finds what a template
-//! writes anew (a `rewrite`) as a conversation goes on, and `bridge` appends to what a model wrote. `error` says what went wrong. Nothing here knows a format.
+//! `encoder` and `decoder` are what an application uses. `vocabulary` is a tokenizer, `added` finds its added tokens in a text, and `bytes`
+//! says how its tokens write bytes. `label` says what a token is; who wrote which byte of a prompt, `unjinja_dynamic::authors` tells, and
+//! `undecided` asks again where labels cannot. `stable` finds what a template writes anew (a `rewrite`) as a conversation goes on, and
+//! `bridge` appends to what a model wrote. `read_back` reads whole conversations. `error` says what went wrong. Nothing here knows a format.
 
 mod added;
 mod bridge;
@@ -13,18 +13,19 @@ mod decoder;
 mod encoder;
 mod error;
 mod label;
-mod origin;
+mod read_back;
 mod rewrite;
 mod stable;
+mod undecided;
 mod vocabulary;
-mod written;
 
 pub use bridge::Bridge;
 pub use decoder::{Decoded, TokenStream};
-pub use encoder::{EncodeOptions, Encoded, Encoder, SpelledTokens};
+pub use encoder::{EncodeOptions, Encoded, Encoder, PromptIds, SpelledTokens};
 pub use error::TokensError;
-pub use label::{Label, TokenPart};
-pub use origin::Spelled;
+pub use label::Label;
+pub use read_back::{Alternative, ConversationReader, ReadConversation, ReadMessage};
 pub use rewrite::{PromptText, Rewrite};
 pub use tokenizers;
+pub use unjinja_dynamic::authors::{Spelled, TokenPart};
 pub use vocabulary::Vocabulary;

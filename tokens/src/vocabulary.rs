@@ -166,6 +166,15 @@ impl Vocabulary {
         self.tokenizer.get_vocab(true).into_iter().map(bytes).collect()
     }
 
+    /// The ids of a text that is trusted: all control tokens in it count, and none is added. As `encode(text, add_special_tokens=False)` of
+    /// the tokenizer, but nothing is cut off or padded.
+    ///
+    /// # Errors
+    /// A text that the tokenizer fails at.
+    pub fn ids(&self, text: &str) -> Result<Vec<u32>, TokensError> {
+        Ok(self.encode(text, &|_| true)?.into_iter().map(|piece| piece.id).collect())
+    }
+
     /// The tokens of a text. `is_control` says for a range whether its text may be a control token; text that only looks like one
     /// becomes ordinary tokens.
     pub(crate) fn encode(

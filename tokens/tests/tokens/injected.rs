@@ -2,23 +2,36 @@
 //! text changes. A tokenizer of bytes has every tag of a template, so no tag is missed.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, Loader};
-use unjinja_spec::tags;
+use unjinja_spec::{FormatSpec, tags};
 use unjinja_testkit::turns::sampled_specs;
 use unjinja_testkit::{corpus, sample, whole};
 use unjinja_tokens::{Encoded, Encoder, TokensError};
 
 use crate::Failure;
 use crate::byte_level::of_bytes;
+use crate::released::special_tokens;
 use crate::vocabulary::Vocabulary;
 
 /// Control tokens of well-known models, for templates that have few of their own.
 const KNOWN: [&str; 8] =
     ["<|im_end|>", "<|im_start|>", "<s>", "</s>", "[INST]", "<|eot_id|>", "<end_of_turn>", "<|end|>"];
+
+/// Tries one template.
+type TryTemplate<'t> = dyn Fn(&str, &FormatSpec) -> Result<Tried, Failure> + Sync + 't;
+
+/// An encoder, its vocabulary, and a conversation without tokens.
+struct Base {
+    encoder: Encoder,
+    vocabulary: Vocabulary,
+    context: Value,
+    plain: Encoded,
+}
 
 /// What was tried, and what went wrong.
 #[derive(Debug, Default)]
@@ -62,13 +75,36 @@ struct TextPlace {
 #[test]
 fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
-    let specs: Vec<_> = sampled_specs(&corpus, 16)?.into_iter().collect();
+    let total = try_templates(&corpus, 16, &try_template)?;
+    assert!(total.templates > if whole() { 300 } else { 20 }, "{total:?}");
+    assert!(total.fields > 50 * total.templates && total.pairs > 20 * total.templates, "{total:?}");
+    // Templates look into reasoning and calls. That must stay the exception.
+    assert!(10 * total.read < total.fields && 500 * total.undecided < total.fields, "{total:?}");
+    Ok(())
+}
+
+/// The special tokens of all tokenizers at hand, all in one field, and each in two halves in two fields.
+#[test]
+fn no_control_token_of_any_tokenizer_comes_of_a_conversation() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let special = special_tokens()?.into_iter().chain(KNOWN.map(str::to_owned)).collect();
+    println!("{} special tokens", BTreeSet::len(&special));
+    let total = try_templates(&corpus, 32, &|source, spec| try_all_tokens(source, spec, &special))?;
+    assert!(total.templates > if whole() { 300 } else { 10 }, "{total:?}");
+    assert!(total.fields > 10 * total.templates && total.pairs > 10 * total.templates, "{total:?}");
+    assert!(10 * total.read < total.fields && 500 * total.undecided < total.fields, "{total:?}");
+    Ok(())
+}
+
+/// Tries templates of the corpus: one in `n`, or all of them.
+fn try_templates(corpus: &Path, n: usize, try_one: &TryTemplate<'_>) -> Result<Tried, Failure> {
+    let specs: Vec<_> = sampled_specs(corpus, n)?.into_iter().collect();
     let (next, total) = (AtomicUsize::new(0), Mutex::new(Tried::default()));
     let work = || {
         while let Some(((folder, file), (source, spec))) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Some(spec) = spec else { continue };
             let place = format!("{folder}/{file}");
-            let tried = try_template(source, spec)
+            let tried = try_one(source, spec)
                 .unwrap_or_else(|error| Tried { problems: vec![error.to_string()], ..Tried::default() });
             let problems = tried.problems.iter().map(|problem| format!("{place}: {problem}")).collect();
             if let Ok(mut total) = total.lock() {
@@ -88,26 +124,32 @@ fn no_control_token_comes_of_a_conversation() -> Result<(), Failure> {
         problems.len(),
         problems[..problems.len().min(20)].join("\n")
     );
-    assert!(total.templates > if whole() { 300 } else { 20 }, "{total:?}");
-    assert!(total.fields > 50 * total.templates && total.pairs > 20 * total.templates, "{total:?}");
-    // Templates look into reasoning and calls. That must stay the exception.
-    assert!(10 * total.read < total.fields && 50 * total.undecided < total.fields, "{total:?}");
-    Ok(())
+    Ok(total)
 }
 
-fn try_template(source: &str, spec: &unjinja_spec::FormatSpec) -> Result<Tried, Failure> {
-    let model = Loader::new().committed_spec(spec.clone()).without_known_formats().from_template(source)?;
+/// The tags of a template: what it writes as markers, and all that have the form of one.
+fn own_tokens<'s>(source: &'s str, spec: &'s FormatSpec) -> impl Iterator<Item = &'s str> {
     let markers = spec.tokens.preserved.iter().chain(&spec.tokens.other).map(String::as_str);
-    let tokens: BTreeSet<&str> =
-        tags(source).into_iter().chain(markers).chain(KNOWN).filter(|tag| !tag.is_empty()).collect();
+    tags(source).into_iter().chain(markers).filter(|tag| !tag.is_empty())
+}
+
+/// An encoder with these special tokens, and the first conversation that the template takes.
+fn encoder_of(source: &str, spec: &FormatSpec, tokens: &BTreeSet<&str>) -> Result<Option<Base>, Failure> {
+    let model = Loader::new().committed_spec(spec.clone()).without_known_formats().from_template(source)?;
     let added: Vec<_> = tokens.iter().map(|tag| ((*tag).to_owned(), true)).collect();
     let vocabulary = of_bytes(&added)?;
     let encoder = Encoder::new(model, vocabulary.again()?);
+    let taken = conversations().into_iter().find_map(|context| {
+        let plain = encoder.encode(&conversation(&context)).ok()?;
+        Some((context, plain))
+    });
+    Ok(taken.map(|(context, plain)| Base { encoder, vocabulary, context, plain }))
+}
+
+fn try_template(source: &str, spec: &FormatSpec) -> Result<Tried, Failure> {
+    let tokens: BTreeSet<&str> = own_tokens(source, spec).chain(KNOWN).collect();
     let mut tried = Tried::default();
-    let Some((base, plain)) = conversations().into_iter().find_map(|base| {
-        let encoded = encoder.encode(&conversation(&base)).ok()?;
-        Some((base, encoded))
-    }) else {
+    let Some(Base { encoder, vocabulary, context: base, plain }) = encoder_of(source, spec, &tokens)? else {
         return Ok(tried);
     };
     tried.templates = 1;
@@ -123,35 +165,103 @@ fn try_template(source: &str, spec: &unjinja_spec::FormatSpec) -> Result<Tried, 
         for token in sample(&tokens, 4) {
             tried.fields += 1;
             let with = |text: &str| put(&base, place, |old| format!("{old}x{text}y"));
-            tried.compare(&encoder, &with(token), &with(&inert(token)), token, place)?;
+            let other = inert(token);
+            tried.compare(&encoder, &with(token), &with(&other), (token, &other), place)?;
         }
     }
-    // In the order in which the template writes them.
+    let written = written(&base, &plain, &places);
+    for token in sample(tokens.iter().filter(|token| token.chars().count() > 1), 8) {
+        tried.try_pairs(&encoder, &base, &written, token)?;
+    }
+    Ok(tried)
+}
+
+/// The places of a conversation, in the order in which the template writes their texts.
+fn written<'p>(base: &Value, plain: &Encoded, places: &'p [TextPlace]) -> Vec<&'p TextPlace> {
     let mut written: Vec<(usize, &TextPlace)> =
-        places.iter().filter_map(|place| Some((plain.text().find(&text_at(&base, place)?)?, place))).collect();
+        places.iter().filter_map(|place| Some((plain.text().find(&text_at(base, place)?)?, place))).collect();
     written.sort_by_key(|(at, _)| *at);
-    for pair in written.windows(2) {
-        for token in sample(tokens.iter().filter(|token| token.chars().count() > 1), 8) {
-            tried.pairs += 1;
-            let middle = token.char_indices().nth(token.chars().count() / 2).map_or(1, |(at, _)| at);
-            let with = |text: &str| {
-                let (head, tail) = text.split_at(middle);
-                put(&put(&base, pair[0].1, |old| format!("{old}{head}")), pair[1].1, |old| format!("{tail}{old}"))
-            };
-            tried.compare(&encoder, &with(token), &with(&inert(token)), token, pair[0].1)?;
+    written.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Every special token in every field: all in one text, which is taken apart where the template refuses it or reads it.
+fn try_all_tokens(source: &str, spec: &FormatSpec, special: &BTreeSet<String>) -> Result<Tried, Failure> {
+    let own: BTreeSet<&str> = own_tokens(source, spec).collect();
+    let all: BTreeSet<&str> = special.iter().map(String::as_str).chain(own.iter().copied()).collect();
+    let mut tried = Tried::default();
+    let Some(Base { encoder, context: base, plain, .. }) = encoder_of(source, spec, &all)? else { return Ok(tried) };
+    tried.templates = 1;
+    // A template may look for its own tokens. `try_template` has them one by one.
+    let tokens: Vec<&str> = special.iter().map(String::as_str).filter(|token| !source.contains(token)).collect();
+    let places = places(&base);
+    for place in &places {
+        tried.try_together(&encoder, &base, place, &tokens)?;
+    }
+    let written = written(&base, &plain, &places);
+    let mut forms = BTreeSet::new();
+    for token in &tokens {
+        // Tokens that differ in a number are tried once.
+        let form: String = token.chars().filter(|c| !c.is_ascii_digit()).collect();
+        if token.chars().count() > 1 && forms.insert(form) && (whole() || forms.len() % 8 == 1) {
+            tried.try_pairs(&encoder, &base, &written, token)?;
         }
     }
     Ok(tried)
 }
 
 impl Tried {
+    /// Many tokens in one field. If that is refused, or the template reads them, both halves are tried.
+    fn try_together(
+        &mut self,
+        encoder: &Encoder,
+        base: &Value,
+        place: &TextPlace,
+        tokens: &[&str],
+    ) -> Result<(), Failure> {
+        let joined = tokens.join(" and ");
+        let with = |text: &str| put(base, place, |old| format!("{old}x{text}y"));
+        let other = tokens.iter().map(|token| inert(token)).collect::<Vec<_>>().join(" and ");
+        let mut together = Self::default();
+        together.compare(encoder, &with(&joined), &with(&other), (&joined, &other), place)?;
+        let clear = together.refused + together.read + together.undecided == 0 && together.problems.is_empty();
+        if clear || tokens.len() < 2 {
+            self.fields += tokens.len();
+            self.add(together);
+            return Ok(());
+        }
+        let (head, tail) = tokens.split_at(tokens.len() / 2);
+        self.try_together(encoder, base, place, head)?;
+        self.try_together(encoder, base, place, tail)
+    }
+
+    /// A token in two halves, in each two fields of which one is written after the other.
+    fn try_pairs(
+        &mut self,
+        encoder: &Encoder,
+        base: &Value,
+        places: &[&TextPlace],
+        token: &str,
+    ) -> Result<(), Failure> {
+        let middle = token.char_indices().nth(token.chars().count() / 2).map_or(1, |(at, _)| at);
+        for pair in places.windows(2) {
+            self.pairs += 1;
+            let with = |text: &str| {
+                let (head, tail) = text.split_at(middle);
+                put(&put(base, pair[0], |old| format!("{old}{head}")), pair[1], |old| format!("{tail}{old}"))
+            };
+            let other = inert(token);
+            self.compare(encoder, &with(token), &with(&other), (token, &other), pair[0])?;
+        }
+        Ok(())
+    }
+
     /// A conversation that spells a token must give the same control tokens as one that has other letters there.
     fn compare(
         &mut self,
         encoder: &Encoder,
         spelling: &Value,
         inert_one: &Value,
-        token: &str,
+        (token, inert): (&str, &str),
         place: &TextPlace,
     ) -> Result<(), Failure> {
         let encoded = match encoder.encode(&conversation(spelling)) {
@@ -175,7 +285,7 @@ impl Tried {
             .flat_map(|&id| encoder.vocabulary().bytes(id).unwrap_or_default().iter().copied())
             .collect();
         if written != encoded.text().as_bytes() || encoded.text() != encoder.model().render(&conversation(spelling))? {
-            self.problems.push(format!("{token} in {place:?}: the text changes"));
+            self.problems.push(format!("{token:.80} in {place:?}: the text changes"));
         }
         let Ok(other) = encoder.encode(&conversation(inert_one)) else {
             self.refused += 1;
@@ -185,8 +295,8 @@ impl Tried {
             return Ok(());
         }
         // A template that splits the text at its own marker writes something else around it.
-        if encoded.text().replace(token, &inert(token)) == other.text().replace(token, &inert(token)) {
-            self.problems.push(format!("{token} in {place:?} becomes a control token: {:?}", encoded.text()));
+        if encoded.text().replace(token, inert) == other.text().replace(token, inert) {
+            self.problems.push(format!("{token:.80} in {place:?} becomes a control token: {:.2000?}", encoded.text()));
         } else {
             self.read += 1;
         }

@@ -9,7 +9,9 @@
 //! - `bridged`: agents whose sampled ids stay in the next prompt.
 //! - `decoded`: turns by their ids.
 //! - `injected`: conversations that spell control tokens.
-//! - `oracles`: the ids of transformers, and `masks`: what TRL takes for written by the model.
+//! - `oracles`: the ids of transformers; `masks`: what TRL takes for written by the model; `harmony` and `mistral`: ids and masks of
+//!   these two; `renderers` and `rendered`: what the package `renderers` reads and writes; `rows`: what they share.
+//! - `read_back`: whole conversations from their texts and ids.
 //! - `promises`: what the pages promise, on small templates.
 //! - `turns`: turns that a template writes.
 //!
@@ -23,12 +25,18 @@ mod checks;
 mod corpus_templates;
 mod decoded;
 mod feed;
+mod harmony;
 mod injected;
 mod masks;
+mod mistral;
 mod oracles;
 mod own_templates;
 mod promises;
+mod read_back;
 mod released;
+mod rendered;
+mod renderers;
+mod rows;
 mod stripped;
 mod turns;
 mod vocabulary;

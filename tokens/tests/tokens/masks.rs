@@ -12,7 +12,7 @@ use unjinja_tokens::{EncodeOptions, Encoder, SpelledTokens};
 
 use crate::Failure;
 use crate::byte_level::of_bytes;
-use crate::oracles::oracles;
+use crate::rows::oracles;
 
 /// How the masks of a template compare.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ struct MaskCounts {
 
 #[test]
 fn masks_are_those_of_trl() -> Result<(), Failure> {
-    let Some(oracles) = oracles()? else { return Ok(()) };
+    let Some(oracles) = oracles("masks/masks.jsonl")? else { return Ok(()) };
     let mut rows: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for line in fs::read_to_string(oracles.join("masks/masks.jsonl"))?.lines() {
         let row: Value = serde_json::from_str(line)?;

@@ -45,6 +45,32 @@ fn a_caller_chooses_what_becomes_of_spelled_tokens() -> Result<(), Failure> {
     Ok(())
 }
 
+/// A server sends a prompt without labels: cut where a client's text ends, or with an answer that the client began.
+#[test]
+fn a_prompt_may_be_cut_or_continued() -> Result<(), Failure> {
+    let encoder = encoder(TEMPLATE)?;
+    let conversation = Conversation::new(json!([user("a<|end|>")]));
+    let ids = |change: &dyn Fn(&mut String)| -> Result<(Vec<u32>, usize), Failure> {
+        let mut prompt = encoder.model().render_labelled(&conversation)?;
+        change(&mut prompt.text);
+        let made = encoder.prompt_ids(&prompt, &EncodeOptions::new())?;
+        let control = made.ids.iter().filter(|id| encoder.vocabulary().control_token(**id).is_some()).count();
+        let bytes: Vec<u8> =
+            made.ids.iter().flat_map(|id| encoder.vocabulary().bytes(*id).unwrap_or_default().to_vec()).collect();
+        assert_eq!(String::from_utf8_lossy(&bytes), prompt.text);
+        assert_eq!(made.spelled.len(), prompt.text.matches("<|").count() - control);
+        Ok((made.ids, control))
+    };
+    let (whole, control) = ids(&|_| {})?;
+    assert_eq!((whole.as_slice(), control), (encoder.encode(&conversation)?.ids(), 3));
+    // What comes after the labels is the conversation's.
+    assert_eq!(ids(&|text| text.push_str("<|end|>b<|user|>"))?.1, 3);
+    assert_eq!(ids(&|text| text.truncate(text.len() - "<|end|><|assistant|>".len()))?.1, 1);
+    // The same text, trusted.
+    assert_eq!(encoder.vocabulary().ids("a<|end|>")?.len(), 2);
+    Ok(())
+}
+
 #[test]
 fn what_labels_do_not_follow_is_refused_if_it_spells_a_token() -> Result<(), Failure> {
     // No label goes through this filter. The text of the template around it is still known.
@@ -88,6 +114,44 @@ fn the_model_writes_all_after_the_header_up_to_the_end_of_its_turn() -> Result<(
     assert_eq!(labelled(TokenPart::Content), "ayes");
     let of_message = |message| text_of(&encoder, &encoded, |at| encoded.labels()[at].message == Some(message));
     assert_eq!(of_message(0), "<|user|>a<|end|>");
+    Ok(())
+}
+
+/// What the model writes of a conversation with a call, its result and an answer.
+fn written_by_model(template: &str) -> Result<(String, Encoded), Failure> {
+    let encoder = encoder(template)?;
+    let call = json!([{"type": "function", "function": {"name": "look", "arguments": {"at": "sky"}}}]);
+    let called = json!({"role": "assistant", "content": "", "tool_calls": call});
+    let result = json!({"role": "tool", "name": "look", "content": "blue"});
+    let messages = json!([user("a"), called, result, {"role": "assistant", "content": "yes"}, user("b")]);
+    let encoded = encoder.encode(&Conversation::new(messages).generation_prompt(false))?;
+    let mask = encoded.assistant_mask();
+    Ok((text_of(&encoder, &encoded, |at| mask[at]), encoded))
+}
+
+#[test]
+fn what_closes_results_is_not_written_by_the_model() -> Result<(), Failure> {
+    // The template closes the results where it writes what comes after them.
+    let (written, encoded) = written_by_model(
+        "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|assistant|>{% elif m.role == 'tool' %}\
+         <|end|>[{{ m.content }}{% else %}{% if loop.previtem.role == 'tool' %}]{% endif %}{{ m.content }}\
+         {% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{% if not m.tool_calls %}<|end|>{% endif %}{% endif %}\
+         {% endfor %}{% if add_generation_prompt and messages[-1].role == 'tool' %}]{% endif %}",
+    )?;
+    assert_eq!(encoded.text(), "<|user|>a<|assistant|>look<|end|>[blue]yes<|end|><|user|>b<|assistant|>");
+    assert!(written.ends_with("yes<|end|>") && !written.contains(']'), "{written}");
+    Ok(())
+}
+
+#[test]
+fn turns_of_a_list_that_the_template_makes_have_their_ends() -> Result<(), Failure> {
+    let (written, _) = written_by_model(
+        "{% set ns = namespace(all=[]) %}{% for m in messages %}\
+         {% set ns.all = ns.all + [{'role': m.role, 'text': m.content, 'calls': m.tool_calls or []}] %}{% endfor %}\
+         {% for m in ns.all %}{% if m.role == 'assistant' %}{{ m.text }}{% for c in m.calls %}<think>{{ c.function.name }}</think>\
+         {% endfor %}<|end|>{% else %}<|user|>{{ m.text }}<|assistant|>{% endif %}{% endfor %}",
+    )?;
+    assert_eq!(written, "<think>look</think><|end|>yes<|end|>");
     Ok(())
 }
 

@@ -1,8 +1,10 @@
 //! The tokenizers of released models that `.ci/tokenizers` has fetched, and the templates that they belong to.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::Value;
 use unjinja_testkit::{root, skip};
 
 use crate::Failure;
@@ -35,4 +37,23 @@ pub fn released() -> Result<Vec<Released>, Failure> {
         found.push(Released { name: name.to_owned(), vocabulary, templates });
     }
     Ok(found)
+}
+
+/// The special tokens of these tokenizers, and of those in the folder of the oracles.
+pub fn special_tokens() -> Result<BTreeSet<String>, Failure> {
+    let mut tokens: BTreeSet<String> = BTreeSet::new();
+    for tokenizer in released()? {
+        tokens.extend(tokenizer.vocabulary.added(true).map(str::to_owned));
+    }
+    let folder = std::env::var_os("UNJINJA_TOKEN_ORACLES").map(|folder| PathBuf::from(folder).join("tokenizers"));
+    for entry in folder.into_iter().flat_map(fs::read_dir).flatten() {
+        let path = entry?.path().join("tokenizer.json");
+        if !path.is_file() {
+            continue;
+        }
+        let json: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+        let special = json["added_tokens"].as_array().into_iter().flatten().filter(|token| token["special"] == true);
+        tokens.extend(special.filter_map(|token| token["content"].as_str()).map(str::to_owned));
+    }
+    Ok(tokens)
 }

@@ -1,11 +1,12 @@
-//! Who wrote which byte of a prompt: the template or the conversation. Nothing here knows ids.
+//! Who wrote which byte of a prompt: the template or the conversation.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use unjinja_dynamic::LabelledPrompt;
 use unjinja_render::{Encoding, Field, FieldPart, Labels, Origin};
+
+use crate::prompt::LabelledPrompt;
 
 /// A control token that a text of the conversation spells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,21 +40,30 @@ enum Writer {
 
 /// Whether a text may be a control token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum TokenVerdict {
+    /// The template wrote it.
     Control,
+    /// A text of the conversation spells it.
     Text,
+    /// A field was changed in a way that labels do not follow, so it cannot be told.
     Undecided,
 }
 
 /// Who wrote which byte of a prompt.
-pub(crate) struct Writers<'l> {
+pub struct PromptWriters<'l> {
     parts: Vec<(Range<usize>, Writer)>,
     labels: &'l Labels,
 }
 
-impl<'l> Writers<'l> {
-    /// `is_given` says which variables the conversation gives: their texts are not the template's.
-    pub(crate) fn new(prompt: &'l LabelledPrompt, is_given: &dyn Fn(&str) -> bool) -> Self {
+impl<'l> PromptWriters<'l> {
+    /// `is_control` says which texts are control tokens of the tokenizer: a caller may give them as variables, and they are then the
+    /// template's. Texts of other variables are the conversation's.
+    pub fn new(prompt: &'l LabelledPrompt, is_control: &dyn Fn(&str) -> bool) -> Self {
+        let is_given = |name: &str| {
+            let value = &prompt.context[name];
+            let is_token = name.ends_with("_token") && value.as_str().is_some_and(is_control);
+            !value.is_null() && !is_token
+        };
         let mut parts = Vec::with_capacity(prompt.labels.spans().len());
         for span in prompt.labels.spans() {
             let text = prompt.text.get(span.range.clone()).unwrap_or_default();
@@ -89,23 +99,27 @@ impl<'l> Writers<'l> {
     }
 
     /// Whether the text of this range may be a control token.
-    pub(crate) fn verdict(&self, range: &Range<usize>) -> Verdict {
+    pub fn verdict(&self, range: &Range<usize>) -> TokenVerdict {
         let parts = self.meeting(range);
         if parts.iter().any(|(_, writer)| *writer == Writer::Unknown) {
-            return Verdict::Undecided;
+            return TokenVerdict::Undecided;
         }
-        let ends = [parts.first(), parts.last()];
-        let framed = ends.iter().flatten().all(|(_, writer)| *writer == Writer::Template);
+        // Text that nothing is known of is the conversation's.
+        let (Some((first, begins)), Some((last, ends))) = (parts.first(), parts.last()) else {
+            return TokenVerdict::Text;
+        };
+        let is_known = first.start <= range.start && range.end <= last.end;
+        let framed = is_known && *begins == Writer::Template && *ends == Writer::Template;
         let whole = |(part, writer): &(Range<usize>, Writer)| match writer {
             Writer::Template => true,
             Writer::Role => range.start <= part.start && part.end <= range.end,
             Writer::Conversation | Writer::Unknown => false,
         };
-        if framed && parts.iter().all(whole) { Verdict::Control } else { Verdict::Text }
+        if framed && parts.iter().all(whole) { TokenVerdict::Control } else { TokenVerdict::Text }
     }
 
     /// A control token that the conversation spells in this range.
-    pub(crate) fn spelled(&self, token: &str, range: &Range<usize>) -> Spelled {
+    pub fn spelled(&self, token: &str, range: &Range<usize>) -> Spelled {
         let spans = self.labels.spans();
         let first = spans.partition_point(|span| span.range.end <= range.start);
         let field = spans.get(first..).unwrap_or_default().iter().find_map(|span| match &span.origin {
@@ -117,7 +131,7 @@ impl<'l> Writers<'l> {
 }
 
 /// The variable of a path.
-pub(crate) fn root(path: &str) -> &str {
+pub(super) fn root(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or(path)
 }
 

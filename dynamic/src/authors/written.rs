@@ -1,37 +1,42 @@
 //! Which bytes of a prompt the model writes: for each message of the assistant all after what the prompt has of it, up to the token that
-//! ends the turn. Nothing here knows ids.
+//! ends the turn.
 
 use std::ops::Range;
 
 use serde_json::Value;
 use unjinja_spec::FormatSpec;
 
-use crate::label::{Parts, TokenPart};
-use crate::origin::{Verdict, Writers};
+use super::origin::{PromptWriters, TokenVerdict};
+use super::parts::{PromptParts, TokenPart};
 
 /// A prompt, and what is known of it.
-pub(crate) struct Rendered<'p> {
-    pub(crate) text: &'p str,
-    pub(crate) parts: &'p Parts,
-    pub(crate) writers: &'p Writers<'p>,
-    pub(crate) spec: &'p FormatSpec,
+pub(super) struct Rendered<'p> {
+    pub(super) text: &'p str,
+    pub(super) parts: &'p PromptParts,
+    pub(super) writers: &'p PromptWriters<'p>,
+    pub(super) spec: &'p FormatSpec,
     /// What the prompt writes of a turn of the assistant.
-    pub(crate) generation_prompt: &'p str,
+    pub(super) generation_prompt: &'p str,
     /// The control tokens of the vocabulary in the text that the template wrote, in order.
-    pub(crate) tokens: &'p [Range<usize>],
+    pub(super) tokens: &'p [Range<usize>],
+    /// Where the prompt ends that a message of the assistant answers, if this text begins with it.
+    pub(super) prompt_end: &'p dyn Fn(usize) -> Option<usize>,
 }
 
 impl Rendered<'_> {
     /// The ranges that the model writes, for each message of the assistant.
-    pub(crate) fn by_model(&self, context: &Value) -> Vec<Vec<Range<usize>>> {
+    pub(super) fn by_model(&self, context: &Value) -> Vec<Vec<Range<usize>>> {
         let messages = context["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut turns = Vec::new();
         for (index, _) in messages.iter().enumerate().filter(|(_, message)| message["role"] == "assistant") {
+            // After a user's message, the prompt is that of the first turn.
+            let before = index.checked_sub(1).and_then(|before| messages.get(before));
+            let is_asked = before.is_some_and(|message| message["role"] != "user");
             let mut ranges: Vec<Range<usize>> = Vec::new();
             let parts = self.parts.of_message(index);
             let last = parts.len().saturating_sub(1);
             for (at, range) in parts.into_iter().enumerate() {
-                let start = if at == 0 { self.begin(&range) } else { range.start };
+                let start = if at == 0 { self.begin(&range, is_asked.then_some(index)) } else { range.start };
                 let end = if at == last { self.end(start..range.end) } else { range.end };
                 if start < end {
                     ranges.push(start..end);
@@ -42,8 +47,8 @@ impl Rendered<'_> {
         turns
     }
 
-    /// Where the model begins in what was written for a message.
-    fn begin(&self, range: &Range<usize>) -> usize {
+    /// Where the model begins in what was written for a message. The template is asked for the prompt of `asked`.
+    fn begin(&self, range: &Range<usize>, asked: Option<usize>) -> usize {
         let body = self
             .parts
             .fields(range)
@@ -54,7 +59,10 @@ impl Rendered<'_> {
             return end;
         }
         // A past turn may be shorter than what a prompt has of a new one: its reasoning was taken out.
-        self.prefix(&self.spec.turn.assistant_start, range, body).unwrap_or(range.start)
+        self.prefix(&self.spec.turn.assistant_start, range, body).unwrap_or_else(|| {
+            let end = asked.and_then(|message| (self.prompt_end)(message));
+            end.filter(|end| (range.start..=body).contains(end)).unwrap_or(range.start)
+        })
     }
 
     /// Where a text ends that the template wrote at the beginning of a message. Its own beginning may have been written before the
@@ -73,7 +81,7 @@ impl Rendered<'_> {
     /// Whether the template wrote this text, and no field but the role comes before it in the message.
     fn is_header(&self, header: Range<usize>, message: &Range<usize>) -> bool {
         self.parts.fields(&(message.start.min(header.start)..header.end)).all(|(_, part)| part == TokenPart::Role)
-            && self.writers.verdict(&header) == Verdict::Control
+            && self.writers.verdict(&header) == TokenVerdict::Control
     }
 
     /// Where the model ends: after the last control token that the template wrote in the rest of the message, else after the text that

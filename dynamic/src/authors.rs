@@ -1,0 +1,77 @@
+//! Who wrote which byte of a prompt (`origin`), what it is (`parts`), also where no loop tells (`told`), and which bytes the model
+//! writes (`written`). Nothing here knows
+//! token ids: a caller that has a tokenizer says where its control tokens are.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::conversation::Conversation;
+use crate::model::Model;
+use crate::prompt::LabelledPrompt;
+
+mod origin;
+mod parts;
+mod told;
+mod written;
+
+pub use origin::{PromptWriters, Spelled, TokenVerdict};
+pub use parts::{PromptParts, TokenPart};
+
+impl Model {
+    /// What each byte of a prompt is. Where the template's loops do not tell what was written for a message, it is asked again.
+    pub fn prompt_parts(&self, prompt: &LabelledPrompt) -> PromptParts {
+        let mut parts = PromptParts::new(&prompt.labels, &prompt.context);
+        told::tell_messages(self, prompt, &mut parts);
+        parts
+    }
+
+    /// The byte ranges of a prompt that the model writes, for each message of the assistant: its reasoning, its answer and its calls with
+    /// their markers, and the token that ends the turn. `tokens` are the control tokens that the template wrote, in order.
+    ///
+    /// ```
+    /// use unjinja_dynamic::authors::PromptWriters;
+    /// use unjinja_dynamic::{Conversation, Model};
+    ///
+    /// let model = Model::from_template("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}\
+    ///     {% if add_generation_prompt %}<|assistant|>{% endif %}")?;
+    /// let turn = [("user", "Hello"), ("assistant", "Hi!")].map(|(role, text)| serde_json::json!({"role": role, "content": text}));
+    /// let prompt = model.render_labelled(&Conversation::new(turn.to_vec()).generation_prompt(false))?;
+    /// let tokens: Vec<_> = prompt.text.match_indices("<|end|>").map(|(at, text)| at..at + text.len()).collect();
+    /// let parts = model.prompt_parts(&prompt);
+    /// let written = model.written_by_model(&prompt, &parts, &PromptWriters::new(&prompt, &|_| false), &tokens);
+    /// assert_eq!(&prompt.text[written[0][0].clone()], "Hi!<|end|>");
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    pub fn written_by_model(
+        &self,
+        prompt: &LabelledPrompt,
+        parts: &PromptParts,
+        writers: &PromptWriters<'_>,
+        tokens: &[Range<usize>],
+    ) -> Vec<Vec<Range<usize>>> {
+        let rendered = written::Rendered {
+            text: &prompt.text,
+            parts,
+            writers,
+            spec: self.spec(),
+            generation_prompt: &self.generation_prompt(&prompt.context),
+            tokens,
+            prompt_end: &|message| told::prompt_end(self, prompt, message),
+        };
+        rendered.by_model(&prompt.context)
+    }
+
+    /// What a prompt has of the assistant's turn, with the variables of this conversation. It is asked for with the messages before the
+    /// assistant's first one.
+    fn generation_prompt(&self, context: &Value) -> String {
+        let messages = context["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let Some(first) = messages.iter().position(|message| message["role"] == "assistant") else {
+            return String::new();
+        };
+        let mut asked = context.clone();
+        asked["messages"] = messages.get(..first).unwrap_or_default().into();
+        let asked = Conversation::from_context(&asked).generation_prompt(true);
+        self.prompt(&asked).map(|prompt| prompt.turn().to_owned()).unwrap_or_default()
+    }
+}
