@@ -4,13 +4,13 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use unjinja_export::lint::{Evidence, Severity};
+use unjinja_export::lint::Severity;
 
 use super::checked::{Checked, counts, evidence};
 use crate::failure::Done;
 use crate::report::{github_message, github_property, markdown_code, markdown_pre, markdown_text};
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::visible;
+use crate::{findings, visible};
 
 /// For people: `path:line:column`, then what was found.
 pub(super) fn human(all: &[Checked], ui: Ui) -> Done {
@@ -47,28 +47,10 @@ pub(super) fn human(all: &[Checked], ui: Ui) -> Done {
 /// One JSON document; `docs/json/lint.schema.json` describes it.
 pub(super) fn document(all: &[Checked]) -> Value {
     let rows = all.iter().map(|checked| {
-        let findings = checked.findings.iter().map(|finding| {
-            let nothing = || (Value::Null, Value::Null, Value::Null, Value::Null);
-            let (conversation, output, expected, actual) = match &finding.evidence {
-                Some(Evidence::Conversation { conversation, expected, actual }) => {
-                    (conversation.clone(), Value::Null, json!(expected), json!(actual))
-                }
-                Some(Evidence::Output { output, written, read }) => {
-                    (Value::Null, json!(output), json!(written), json!(read))
-                }
-                _ => nothing(),
-            };
-            json!({
-                "rule": finding.rule.id, "severity": finding.severity.name(), "target": finding.target.name(),
-                "readers": finding.readers, "message": finding.message, "help": finding.help, "line": finding.line,
-                "column": finding.column, "conversation": conversation, "output": output, "expected": expected,
-                "actual": actual,
-            })
-        });
         json!({
             "template": checked.source.place(),
             "special_tokens_known": checked.source.special_tokens.is_some(),
-            "findings": findings.collect::<Vec<Value>>(),
+            "findings": checked.findings.iter().map(findings::document).collect::<Vec<Value>>(),
         })
     });
     Value::Array(rows.collect())

@@ -2,3 +2,5 @@
 
 pub mod lint;
 pub mod response_template;
+mod tags;
+pub mod training;

@@ -49,7 +49,9 @@ mod turns;
 mod values;
 mod variables;
 
+pub(crate) use examine::tried;
 pub use examine::{lint, syntax_error};
+pub(crate) use expressions::{conditions, field_reads};
 pub use finding::{Evidence, Finding, Target};
 pub use fix::{Repaired, can_fix, fix};
 pub use options::LintOptions;

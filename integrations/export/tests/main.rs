@@ -7,3 +7,4 @@ mod lint_corpus;
 mod lint_fix;
 mod lint_response;
 mod readers;
+mod training;

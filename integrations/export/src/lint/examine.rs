@@ -35,6 +35,11 @@ pub(super) fn examine(template: &Template, options: &LintOptions) -> (Vec<Findin
     (findings, subject.tried())
 }
 
+/// The variables of all renders that the rules make, in an order that is always the same.
+pub(crate) fn tried(template: &Template, options: &LintOptions) -> Vec<Value> {
+    with_big_stack(|| examine(template, options).1).unwrap_or_default()
+}
+
 /// The finding for a template that cannot be parsed.
 ///
 /// ```

@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
+use crate::tags::{Tag, TagKind, name, string, tags};
+
 /// `message.content` or `message['content']` in a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FieldRead {
+pub(crate) struct FieldRead {
     /// Its bytes in the source.
     pub range: Range<usize>,
     /// The last name: `content`.
@@ -14,73 +16,12 @@ pub(super) struct FieldRead {
     pub has_parent: bool,
 }
 
-/// The bytes of the source that are in tags, without the strings in them. Comments and `raw` blocks are no tags.
-fn tags(source: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(start) = source[at..].find('{').map(|next| at + next) {
-        let rest = &source[start..];
-        if rest.starts_with("{#") {
-            at = rest.find("#}").map_or(source.len(), |end| start + end + 2);
-            continue;
-        }
-        let close = match rest.get(..2) {
-            Some("{{") => "}}",
-            Some("{%") => "%}",
-            _ => {
-                at = start + 1;
-                continue;
-            }
-        };
-        let end = end_of_tag(source, start + 2, close);
-        if source[start + 2..end].trim_matches(['-', '+', ' ', '\n']) == "raw" {
-            at = source[end..].find("endraw").map_or(source.len(), |next| end + next);
-            continue;
-        }
-        found.push(start + 2..end);
-        at = (end + 2).min(source.len());
-    }
-    found
-}
-
-/// Where a tag ends: at the first closer outside of strings.
-fn end_of_tag(source: &str, from: usize, close: &str) -> usize {
-    let mut at = from;
-    while let Some(c) = source[at..].chars().next() {
-        if source[at..].starts_with(close) {
-            return at;
-        }
-        at += if matches!(c, '\'' | '"') { string(&source[at..]).map_or(1, |text| text.len()) } else { c.len_utf8() };
-    }
-    source.len()
-}
-
-/// The string that a text begins with, with its quotes.
-fn string(text: &str) -> Option<&str> {
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return text.get(..at + 1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// The name that a text begins with.
-fn name(text: &str) -> &str {
-    let is_first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
-    if is_first { &text[..end] } else { "" }
-}
-
 /// All fields and variables that the expressions of a source read, in order.
-pub(super) fn field_reads(source: &str) -> Vec<FieldRead> {
+pub(crate) fn field_reads(source: &str) -> Vec<FieldRead> {
     let mut found = Vec::new();
-    for tag in tags(source) {
+    let is_read = |tag: &Tag| tag.kind != TagKind::Comment && !matches!(tag.word(source), "raw" | "endraw");
+    let in_tags = tags(source).into_iter().filter(is_read);
+    for tag in in_tags.map(|tag| tag.content) {
         let mut at = tag.start;
         while at < tag.end {
             let rest = &source[at..tag.end];
@@ -104,18 +45,14 @@ pub(super) fn field_reads(source: &str) -> Vec<FieldRead> {
 }
 
 /// The bytes of the conditions of all `if` and `elif`, in order.
-pub(super) fn conditions(source: &str) -> Vec<Range<usize>> {
-    let of_tag = |tag: Range<usize>| {
-        let text = source.get(tag.clone())?;
-        let inner = text.trim_start_matches(['-', '+']).trim_start();
+pub(crate) fn conditions(source: &str) -> Vec<Range<usize>> {
+    let of_tag = |tag: Tag| {
+        let inner = tag.content(source);
         let condition = ["if ", "elif "].into_iter().find_map(|word| inner.strip_prefix(word))?;
-        // `{{ if }}` is no tag of this kind.
-        source.get(..tag.start)?.strip_suffix("{%")?;
-        let start = tag.end - condition.len();
-        let end = start + condition.trim_end_matches(['-', '+']).trim_end().len();
-        (start < end).then_some(start..end)
+        let start = tag.content.end - condition.len();
+        (!condition.is_empty()).then_some(start..tag.content.end)
     };
-    tags(source).into_iter().filter_map(of_tag).collect()
+    tags(source).into_iter().filter(|tag| tag.kind == TagKind::Block).filter_map(of_tag).collect()
 }
 
 /// `.name`, `['name']` or `[0]` at the start of a text: the name, and the bytes.

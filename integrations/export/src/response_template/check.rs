@@ -20,7 +20,7 @@ use super::schema::ResponseTemplate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// The reader does not accept the template.
+    /// The reader does not accept the template, or an older version of it lacks what the template needs.
     Refused,
     /// A conversation that the chat template renders comes back as something else.
     Conversation,
@@ -101,7 +101,7 @@ pub fn check(
     verification: &Verification,
     dialect: Dialect,
 ) -> Vec<Finding> {
-    let refusals = response.problems_for(dialect);
+    let refusals = [response.problems_for(dialect), response.unread_by(dialect)].concat();
     if !refusals.is_empty() {
         return refusals.iter().map(refused).collect();
     }

@@ -11,7 +11,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-/// The key in a configuration.
+/// The key of response templates in a configuration.
 const KEY: &str = "response_template";
 
 /// The response template of a document: the value of its key, or the document itself if it has fields of one.
@@ -44,20 +44,42 @@ pub fn find(document: &Json) -> Option<&Json> {
 ///
 /// The text is not a JSON object.
 pub fn with_template(config: &str, template: &Json) -> Result<String, serde_json::Error> {
+    with_key(config, KEY, template)
+}
+
+/// The text of a configuration with this chat template in it, in the same way.
+///
+/// ```
+/// use unjinja_export::response_template::with_chat_template;
+///
+/// let config = "{\n  \"chat_template\": \"old\",\n  \"eos_token\": \"</s>\"\n}\n";
+/// let expected = "{\n  \"chat_template\": \"new\",\n  \"eos_token\": \"</s>\"\n}\n";
+/// assert_eq!(with_chat_template(config, "new")?, expected);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// The text is not a JSON object.
+pub fn with_chat_template(config: &str, template: &str) -> Result<String, serde_json::Error> {
+    with_key(config, "chat_template", &Json::from(template))
+}
+
+fn with_key(config: &str, name: &str, value: &Json) -> Result<String, serde_json::Error> {
     let members = members(config)?;
     let indent = indent(config);
-    let written = indented(template, &indent)?;
+    let written = indented(value, &indent)?;
     let new = |range: Range<usize>, text: &str| {
         let text = if config.contains("\r\n") { text.replace('\n', "\r\n") } else { text.to_owned() };
         format!("{}{text}{}", &config[..range.start], &config[range.end..])
     };
     // Of several keys of this name, readers take the last.
-    if let Some((_, value)) = members.iter().rev().find(|(key, _)| key == KEY) {
+    if let Some((_, value)) = members.iter().rev().find(|(key, _)| key == name) {
         return Ok(new(value.clone(), &written));
     }
     Ok(match members.last() {
-        Some((_, last)) => new(last.end..last.end, &format!(",\n{indent}\"{KEY}\": {written}")),
-        None => format!("{{\n{indent}\"{KEY}\": {written}\n}}\n"),
+        Some((_, last)) => new(last.end..last.end, &format!(",\n{indent}\"{name}\": {written}")),
+        None => format!("{{\n{indent}\"{name}\": {written}\n}}\n"),
     })
 }
 

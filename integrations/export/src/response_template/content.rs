@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use super::call_list;
 use super::dialect::Dialect;
 use super::error::{ErrorKind, ReadError};
 use super::json::{self, JsonError};
@@ -19,7 +20,11 @@ const MARKS: (char, char) = ('\u{1}', '\u{2}');
 /// A key without quotes.
 static UNQUOTED_KEY: LazyLock<Option<Pattern>> = LazyLock::new(|| Pattern::new(r"(?<=[{,])(?P<key>\w+):").ok());
 
-/// The value of a field: what its region holds, transformed. `captures` are the named groups of the marker that opened it.
+/// A text in quotes, or a key without quotes. Of a text in quotes, no line break is escaped.
+static QUOTED_OR_KEY: LazyLock<Option<Pattern>> =
+    LazyLock::new(|| Pattern::new(r#""(?:\\[^\n]|[^"\\])*"|(?<=[{,])(?P<before>\s*)(?P<key>\w+)(?P<after>\s*):"#).ok());
+
+/// The value of a field: what its region holds, transformed. `captures` are the named groups of its markers.
 pub(crate) fn of_field(
     body: &str,
     field: &Field,
@@ -78,6 +83,10 @@ pub(crate) fn of_text(text: Option<&str>, content: &Content, dialect: Dialect) -
         Content::Json(args) => of_json(text.ok_or_else(|| missing(ErrorKind::Type))?, args, dialect),
         Content::XmlInline(args) => of_tags(text.ok_or_else(|| missing(ErrorKind::Type))?, args, dialect),
         Content::KvLines(args) => of_lines(text.ok_or_else(|| missing(ErrorKind::Attribute))?, args, dialect),
+        Content::CallList if !dialect.has_call_lists() => {
+            Err(ReadError::new(ErrorKind::Key, "this reader has no content parser `python-call-list`"))
+        }
+        Content::CallList => call_list::read(text.ok_or_else(|| missing(ErrorKind::Type))?),
     }
 }
 
@@ -85,7 +94,7 @@ fn of_json(text: &str, args: &JsonArgs, dialect: Dialect) -> Result<Value, ReadE
     if !args.string_delims.is_empty() && text.contains([MARKS.0, MARKS.1]) {
         return Err(ReadError::new(ErrorKind::Value, "the text holds one of the characters U+0001 and U+0002"));
     }
-    let corrected = corrected(text, args)?;
+    let corrected = corrected(text, args, dialect)?;
     match json::loads(&corrected) {
         Ok(value) => Ok(value),
         Err(JsonError::Depth) if dialect != Dialect::Sglang => {
@@ -102,17 +111,22 @@ fn of_json(text: &str, args: &JsonArgs, dialect: Dialect) -> Result<Value, ReadE
 }
 
 /// JSON with quotes around its strings and keys.
-fn corrected(text: &str, args: &JsonArgs) -> Result<String, ReadError> {
+fn corrected(text: &str, args: &JsonArgs, dialect: Dialect) -> Result<String, ReadError> {
     let mut working = text.to_owned();
     let mut strings: Vec<String> = Vec::new();
     for (_, _, pattern) in &args.string_delims {
-        working = replaced(&working, pattern, "a string", |inside| {
-            strings.push(inside.to_owned());
-            format!("{}{}{}", MARKS.0, strings.len() - 1, MARKS.1)
+        working = replaced(&working, pattern, "a string", |found| {
+            strings.push(found.first().map(|(_, inside)| inside.clone())?);
+            Some(format!("{}{}{}", MARKS.0, strings.len() - 1, MARKS.1))
         })?;
     }
-    if let (true, Some(pattern)) = (args.unquoted_keys, &*UNQUOTED_KEY) {
-        working = replaced(&working, pattern, "a key", |key| format!("\"{key}\":"))?;
+    let keys = if dialect.skips_quoted_keys() { &*QUOTED_OR_KEY } else { &*UNQUOTED_KEY };
+    if let (true, Some(pattern)) = (args.unquoted_keys, keys) {
+        working = replaced(&working, pattern, "a key", |found| match found {
+            [(_, before), (_, key), (_, after)] => Some(format!("{before}\"{key}\"{after}:")),
+            [(_, key)] => Some(format!("\"{key}\":")),
+            _ => None,
+        })?;
     }
     for (number, string) in strings.into_iter().enumerate() {
         let mark = format!("{}{number}{}", MARKS.0, MARKS.1);
@@ -121,18 +135,18 @@ fn corrected(text: &str, args: &JsonArgs) -> Result<String, ReadError> {
     Ok(working)
 }
 
-/// The text with each match replaced by what is made of the match's only group.
+/// The text with each match replaced by what is made of the match's groups; `None` leaves it as it is.
 fn replaced(
     text: &str,
     pattern: &Pattern,
     what: &str,
-    mut new: impl FnMut(&str) -> String,
+    mut new: impl FnMut(&[(String, String)]) -> Option<String>,
 ) -> Result<String, ReadError> {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for found in pattern.search_all(text).map_err(|_| ReadError::ran_away(what))? {
         out.push_str(&text[done..found.range.start]);
-        out.push_str(&new(found.captures.first().map_or("", |(_, inside)| inside)));
+        out.push_str(new(&found.captures).as_deref().unwrap_or(&text[found.range.clone()]));
         done = found.range.end;
     }
     out.push_str(&text[done..]);
@@ -141,6 +155,7 @@ fn replaced(
 
 fn of_tags(text: &str, args: &XmlArgs, dialect: Dialect) -> Result<Value, ReadError> {
     let mut out = Dict::default();
+    let mut merged: Vec<String> = Vec::new();
     let found = args.tag_pattern.pattern.search_all(text).map_err(|_| ReadError::ran_away("the tags"))?;
     for tag in found {
         let group = |name: &str| tag.captures.iter().find(|(group, _)| group == name).map(|(_, text)| text.as_str());
@@ -148,10 +163,12 @@ fn of_tags(text: &str, args: &XmlArgs, dialect: Dialect) -> Result<Value, ReadEr
             return Err(ReadError::new(ErrorKind::Value, "a tag has no name"));
         };
         let value = sub_value(group("value"), args.value_parser.as_ref(), dialect)?;
+        let is_merged = merged.iter().any(|known| known == key) || !dialect.keeps_lists();
         match out.get_mut(key) {
-            Some(Value::List(items)) if args.merge_duplicates => items.push(value),
+            Some(Value::List(items)) if args.merge_duplicates && is_merged => items.push(value),
             Some(first) if args.merge_duplicates => {
                 *first = Value::List(vec![std::mem::replace(first, Value::Null), value]);
+                merged.push(key.to_owned());
             }
             _ => out.set(key, value),
         }
@@ -193,12 +210,16 @@ mod tests {
 
     /// What a region with this text holds, by the field `f` of a template.
     fn read(field: serde_json::Value, text: &str) -> String {
+        read_by(Dialect::Transformers, field, text)
+    }
+
+    fn read_by(dialect: Dialect, field: serde_json::Value, text: &str) -> String {
         let json = serde_json::json!({"start_anchor": "<a>", "fields": {"f": field}});
         let template = match ResponseTemplate::from_json(&json) {
             Ok(template) => template,
             Err(problems) => return problems.to_string(),
         };
-        match of_field(text, &template.fields[0], &[], Dialect::Transformers) {
+        match of_field(text, &template.fields[0], &[], dialect) {
             Ok(value) => value.to_string(),
             Err(error) => format!("{:?}: {error}", error.kind),
         }
@@ -210,7 +231,10 @@ mod tests {
         let field = serde_json::json!({"content": "json", "content_args": args});
         let text = "{city:<|\"|>a, b: \"c\"<|\"|>,n:{x:1,é:[true]}}";
         assert_eq!(read(field.clone(), text), r#"{"city": "a, b: \"c\"", "n": {"x": 1, "é": [true]}}"#);
-        assert_eq!(read(field, "{a: 1}"), "{\"a\": 1}");
+        assert_eq!(read(field.clone(), "{a: 1}"), "{\"a\": 1}");
+        let quoted = r#"{ a :"x,b:\"c,d:", e: 1}"#;
+        assert_eq!(read(field.clone(), quoted), r#"{"a": "x,b:\"c,d:", "e": 1}"#);
+        assert!(read_by(Dialect::Transformers523, field, quoted).starts_with("Value:"));
     }
 
     #[test]
@@ -221,7 +245,12 @@ mod tests {
             "value_parser": {"name": "json", "args": {"allow_non_json": true}}
         });
         let tags = serde_json::json!({"content": "xml-inline", "content_args": args});
-        assert_eq!(read(tags, "<a>1</><b> x </><a>[2]</><a>3</>"), r#"{"a": [1, [2], 3], "b": "x"}"#);
+        assert_eq!(read(tags.clone(), "<a>1</><b> x </><a>[2]</><a>3</>"), r#"{"a": [1, [2], 3], "b": "x"}"#);
+        for (dialect, expected) in
+            [(Dialect::Transformers, r#"{"a": [[1], [2]]}"#), (Dialect::Transformers523, r#"{"a": [1, [2]]}"#)]
+        {
+            assert_eq!(read_by(dialect, tags.clone(), "<a>[1]</><a>[2]</>"), expected);
+        }
         let lines = serde_json::json!({"content": "kv-lines"});
         assert_eq!(read(lines, " a: 1:2 \nno\n b :x"), r#"{"a": "1:2", "b": "x"}"#);
     }

@@ -4,19 +4,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A reader of response templates.
+/// A reader of response templates. Of transformers there are two: its language grew with version 5.24.
 ///
 /// ```
 /// use unjinja_export::response_template::Dialect;
 ///
 /// let dialect: Dialect = "vllm".parse()?;
 /// assert_eq!(dialect.reasoning_field(), "thinking");
+/// assert_eq!("transformers@5.24".parse::<Dialect>()?, Dialect::Transformers);
+/// assert_eq!("transformers@5.23".parse::<Dialect>()?, Dialect::Transformers523);
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
-    /// `tokenizer.parse_response` and `transformers serve`.
+    /// `tokenizer.parse_response` and `transformers serve` of transformers 5.24: the newest version that is followed.
     Transformers,
+    /// The same of transformers 5.23, without calls as in Python and without groups of closing patterns.
+    Transformers523,
     /// vLLM's parser `hf`.
     Vllm,
     /// SGLang's parser `response_template`.
@@ -34,13 +38,14 @@ pub enum Malformed {
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Dialect; 3] = [Dialect::Transformers, Dialect::Vllm, Dialect::Sglang];
+    pub const ALL: [Dialect; 4] = [Dialect::Transformers, Dialect::Transformers523, Dialect::Vllm, Dialect::Sglang];
 
     /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Transformers => "transformers",
+            Dialect::Transformers523 => "transformers@5.23",
             Dialect::Vllm => "vllm",
             Dialect::Sglang => "sglang",
         }
@@ -50,17 +55,30 @@ impl Dialect {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Dialect::Transformers => "transformers 5.23",
+            Dialect::Transformers => "transformers 5.24",
+            Dialect::Transformers523 => "transformers 5.23",
             Dialect::Vllm => "vLLM 0.33",
             Dialect::Sglang => "SGLang 0.5.23",
         }
+    }
+
+    /// Whether this is transformers, of any version.
+    #[must_use]
+    pub fn is_transformers(self) -> bool {
+        matches!(self, Dialect::Transformers | Dialect::Transformers523)
+    }
+
+    /// The version of this reader before this one; `None` if no older one is followed.
+    #[must_use]
+    pub fn older(self) -> Option<Dialect> {
+        (self == Dialect::Transformers).then_some(Dialect::Transformers523)
     }
 
     /// The field that reasoning is written to.
     #[must_use]
     pub fn reasoning_field(self) -> &'static str {
         match self {
-            Dialect::Transformers => "reasoning_content",
+            Dialect::Transformers | Dialect::Transformers523 => "reasoning_content",
             Dialect::Vllm | Dialect::Sglang => "thinking",
         }
     }
@@ -68,7 +86,7 @@ impl Dialect {
     /// The fields from which reasoning is taken, the first that is there.
     pub(crate) fn reasoning_fields(self) -> &'static [&'static str] {
         match self {
-            Dialect::Transformers => &["reasoning_content", "thinking", "reasoning"],
+            Dialect::Transformers | Dialect::Transformers523 => &["reasoning_content", "thinking", "reasoning"],
             Dialect::Vllm | Dialect::Sglang => &["thinking"],
         }
     }
@@ -76,7 +94,7 @@ impl Dialect {
     /// The fields that a template may have; `None` if any name is taken.
     pub(crate) fn fields(self) -> Option<&'static [&'static str]> {
         match self {
-            Dialect::Transformers => None,
+            Dialect::Transformers | Dialect::Transformers523 => None,
             Dialect::Vllm | Dialect::Sglang => Some(&["thinking", "content", "tool_calls"]),
         }
     }
@@ -84,7 +102,7 @@ impl Dialect {
     /// Whether content and reasoning are what was streamed of them: verbatim, in all their regions. Otherwise they are the
     /// values that their regions end with.
     pub(crate) fn is_streamed(self) -> bool {
-        self != Dialect::Transformers
+        !self.is_transformers()
     }
 
     /// Whether `tool_calls` must have a marker at its start, and `thinking` where `content` has one.
@@ -96,7 +114,7 @@ impl Dialect {
     #[must_use]
     pub fn malformed(self) -> Malformed {
         match self {
-            Dialect::Transformers => Malformed::Raise,
+            Dialect::Transformers | Dialect::Transformers523 => Malformed::Raise,
             Dialect::Vllm | Dialect::Sglang => Malformed::Drop,
         }
     }
@@ -116,6 +134,32 @@ impl Dialect {
     /// patterns.
     pub(crate) fn has_references(self) -> bool {
         self != Dialect::Vllm
+    }
+
+    /// Whether there is a content parser for calls as in Python.
+    pub(crate) fn has_call_lists(self) -> bool {
+        self == Dialect::Transformers
+    }
+
+    /// Whether the named groups of a closing pattern reach the `transform`, before those of the opening one.
+    pub(crate) fn captures_closers(self) -> bool {
+        self == Dialect::Transformers
+    }
+
+    /// Whether a match of a pattern counts only if it is the same with more text after it. Otherwise `$` counts before a line break at
+    /// the end of what has arrived.
+    pub(crate) fn looks_beyond_the_end(self) -> bool {
+        self == Dialect::Transformers
+    }
+
+    /// Whether text in quotes is no key where keys have no quotes, and such keys may have white space around them.
+    pub(crate) fn skips_quoted_keys(self) -> bool {
+        self == Dialect::Transformers
+    }
+
+    /// Whether a list that is the value of a tag stays one value when tags of one name become a list.
+    pub(crate) fn keeps_lists(self) -> bool {
+        self == Dialect::Transformers
     }
 
     /// Whether a call without its closing marker at the end of the output is dropped.
@@ -139,7 +183,11 @@ impl FromStr for Dialect {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
+        let name = if name == "transformers@5.24" { Dialect::Transformers.name() } else { name };
         let known = Dialect::ALL.into_iter().find(|dialect| dialect.name() == name);
-        known.ok_or_else(|| format!("no reader of response templates is called {name:?}: transformers, vllm or sglang"))
+        known.ok_or_else(|| {
+            let names = Dialect::ALL.map(Dialect::name).join(", ");
+            format!("no reader of response templates is called {name:?}; there are {names}")
+        })
     }
 }

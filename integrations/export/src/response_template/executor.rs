@@ -255,6 +255,9 @@ impl<'t> Executor<'t> {
                 Boundary::Close => {
                     let had_text = self.is_open;
                     let is_empty = found.range.is_empty();
+                    if self.dialect.captures_closers() {
+                        self.capture(found.captures);
+                    }
                     self.close(events, found.range)?;
                     // An empty match in a region that holds nothing would be found again and again.
                     if !had_text && is_empty {
@@ -296,7 +299,7 @@ impl<'t> Executor<'t> {
                 }
                 continue;
             };
-            if !is_end && self.can_grow(anchor, &found) {
+            if !is_end && self.can_grow(anchor, &found).map_err(ran_away)? {
                 hold = hold.min(found.range.start);
                 continue;
             }
@@ -315,10 +318,27 @@ impl<'t> Executor<'t> {
         Ok((best.filter(|(_, _, found)| found.range.start < hold), hold))
     }
 
-    /// Whether a match at the end of the text may become another one with more text.
-    fn can_grow(&self, anchor: &Anchor, found: &Found) -> bool {
-        found.range.end == self.buffer.len()
-            && (found.range.is_empty() || anchor.literals.is_none() || anchor.can_extend)
+    /// Whether a match may become another one with more text.
+    fn can_grow(&self, anchor: &Anchor, found: &Found) -> Result<bool, RanAway> {
+        if found.range.end == self.buffer.len() {
+            return Ok(found.range.is_empty() || anchor.literals.is_none() || anchor.can_extend);
+        }
+        if anchor.literals.is_some() || !self.dialect.looks_beyond_the_end() {
+            return Ok(false);
+        }
+        // A character that is neither a line break nor the end: does the match lean on the end of the text?
+        let longer = format!("{}\0", self.buffer);
+        Ok(anchor.pattern.search(&longer, found.range.start)?.as_ref() != Some(found))
+    }
+
+    /// Adds the groups of a closing marker to those of the marker that opened the region.
+    fn capture(&mut self, closing: Vec<(String, String)>) {
+        for (name, text) in closing {
+            match self.captures.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => *known = text,
+                None => self.captures.push((name, text)),
+            }
+        }
     }
 
     /// Adds text to the open region. Without a field that takes the rest, it is dropped.

@@ -13,7 +13,7 @@ use super::transform;
 use super::value::Dict;
 
 /// The names of the content parsers.
-const CONTENTS: [&str; 7] = ["text", "int", "float", "bool", "json", "xml-inline", "kv-lines"];
+const CONTENTS: [&str; 8] = ["text", "int", "float", "bool", "json", "xml-inline", "kv-lines", "python-call-list"];
 
 const FIELD_KEYS: [&str; 11] = [
     "open",
@@ -342,6 +342,10 @@ impl Load {
                     value_parser: self.value_parser(place, args)?,
                     strip: strip(self),
                 }))
+            }
+            "python-call-list" => {
+                self.known(place, args, &[]);
+                Content::CallList
             }
             other => return self.wrong(name_place, format!("there is no content parser called {other:?}"), next),
         };

@@ -4,10 +4,12 @@
 //! # Files
 //! `schema` is a template as typed data; `load` reads it from JSON, and `problem` says what is wrong with one. `dialect` says
 //! in what the readers differ. `executor` divides an output into regions, and `reading` makes the message of a reader of them.
-//! `content`, `transform` and `tool_types` make the values; `value`, `number`, `json` and `text` are values as Python has them.
+//! `content`, `call_list`, `transform` and `tool_types` make the values; `value`, `number`, `json` and `text` are values as Python has
+//! them.
 //! `pattern` searches. `config` finds and writes templates in files. `export` makes a template of a format spec, `import` a spec of a template. `check` says
 //! what a template does wrong with the outputs of its chat template.
 
+mod call_list;
 mod check;
 mod config;
 mod content;
@@ -29,7 +31,7 @@ mod transform;
 mod value;
 
 pub use check::{Finding, FindingKind, check};
-pub use config::{find, with_template};
+pub use config::{find, with_chat_template, with_template};
 pub use dialect::{Dialect, Malformed};
 pub use error::{ErrorKind, ReadError};
 pub use executor::{Event, Executor};

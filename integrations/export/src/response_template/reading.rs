@@ -116,7 +116,7 @@ pub fn read_pieces(
     tools: &[Json],
 ) -> Result<Reading, ReadError> {
     match dialect {
-        Dialect::Transformers => of_fields(template, prompt, pieces, tools),
+        Dialect::Transformers | Dialect::Transformers523 => of_fields(template, dialect, prompt, pieces, tools),
         Dialect::Vllm => {
             let template = streaming(template);
             let run = Run::new(&template, dialect, prompt, pieces, tools)?;
@@ -127,8 +127,13 @@ pub fn read_pieces(
 }
 
 /// What transformers gives: the fields of the template.
-fn of_fields(template: &ResponseTemplate, prompt: &str, pieces: &[&str], tools: &[Json]) -> Result<Reading, ReadError> {
-    let dialect = Dialect::Transformers;
+fn of_fields(
+    template: &ResponseTemplate,
+    dialect: Dialect,
+    prompt: &str,
+    pieces: &[&str],
+    tools: &[Json],
+) -> Result<Reading, ReadError> {
     let mut executor = Executor::new(template, dialect, prompt, tools)?;
     for piece in pieces {
         executor.feed(piece)?;
@@ -220,11 +225,7 @@ fn closer_rest(template: &ResponseTemplate, executor: &Executor<'_>) -> String {
         Some(literals) => literals.clone(),
         None => {
             let known = expansions(template.start_anchor.pattern.node()).unwrap_or_default();
-            known
-                .into_iter()
-                .filter(|text| text.hole.is_none() && !text.has_optional_space)
-                .map(|text| text.before)
-                .collect()
+            known.into_iter().filter(|text| text.is_text() && !text.has_space()).map(|text| text.text()).collect()
         }
     };
     for closer in closers {

@@ -63,13 +63,23 @@ pub(crate) struct Field {
 /// How the text of a region becomes a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    Text { strip: bool },
-    Int { strip: bool },
-    Float { strip: bool },
-    Bool { strip: bool },
+    Text {
+        strip: bool,
+    },
+    Int {
+        strip: bool,
+    },
+    Float {
+        strip: bool,
+    },
+    Bool {
+        strip: bool,
+    },
     Json(JsonArgs),
     XmlInline(Box<XmlArgs>),
     KvLines(Box<KvArgs>),
+    /// A list of calls as in Python: `[get_weather(city="Paris")]`.
+    CallList,
 }
 
 /// Forms of JSON that models write.
@@ -116,6 +126,18 @@ pub(crate) enum Transform {
     Dict(Vec<(String, Transform)>),
 }
 
+impl Transform {
+    /// Whether a placeholder begins with this name.
+    pub fn asks_for(&self, name: &str) -> bool {
+        match self {
+            Transform::Placeholder(first, _) => first == name,
+            Transform::Literal(_) => false,
+            Transform::List(items) => items.iter().any(|item| item.asks_for(name)),
+            Transform::Dict(entries) => entries.iter().any(|(_, item)| item.asks_for(name)),
+        }
+    }
+}
+
 impl Content {
     /// The name in a template.
     pub fn name(&self) -> &'static str {
@@ -127,7 +149,20 @@ impl Content {
             Content::Json(_) => "json",
             Content::XmlInline(_) => "xml-inline",
             Content::KvLines(_) => "kv-lines",
+            Content::CallList => "python-call-list",
         }
+    }
+}
+
+impl Content {
+    /// Whether the values of tags or lines are read as calls of Python.
+    fn has_call_lists_inside(&self) -> bool {
+        let inside = match self {
+            Content::XmlInline(args) => args.value_parser.as_ref(),
+            Content::KvLines(args) => args.value_parser.as_ref(),
+            _ => None,
+        };
+        inside.is_some_and(|inside| matches!(inside, Content::CallList) || inside.has_call_lists_inside())
     }
 }
 
@@ -159,6 +194,32 @@ impl ResponseTemplate {
         places
     }
 
+    /// What a reader takes when it is started, and a newer version of it reads otherwise: groups of closing patterns that a transform
+    /// asks for, and content parsers of values that it does not have.
+    pub(crate) fn unread_by(&self, dialect: Dialect) -> Vec<Problem> {
+        let (reader, newest) = (dialect.title(), Dialect::Transformers.title());
+        let mut problems = Vec::new();
+        for field in &self.fields {
+            let names = field.close.as_ref().map(|close| close.pattern.names()).unwrap_or_default();
+            let asks = |transform: &Transform| names.iter().any(|name| transform.asks_for(name));
+            if !dialect.captures_closers() && field.transform.as_ref().is_some_and(asks) {
+                problems.push(Problem {
+                    place: format!("fields.{}.close_pattern", field.name),
+                    cause: format!("{reader} gives the groups of this pattern to no `transform`; {newest} does"),
+                    next_step: "take the texts from `open_pattern` or from the content".to_owned(),
+                });
+            }
+            if !dialect.has_call_lists() && field.content.has_call_lists_inside() {
+                problems.push(Problem {
+                    place: format!("fields.{}.content_args.value_parser", field.name),
+                    cause: format!("{reader} has no content parser `python-call-list`; {newest} has it"),
+                    next_step: "use another content parser".to_owned(),
+                });
+            }
+        }
+        problems
+    }
+
     /// Why a reader refuses this template when it is started; empty if it does not.
     #[must_use]
     pub fn problems_for(&self, dialect: Dialect) -> Vec<Problem> {
@@ -166,8 +227,16 @@ impl ResponseTemplate {
         let mut add = |place: String, cause: String, next_step: &str| {
             problems.push(Problem { place, cause, next_step: next_step.to_owned() });
         };
-        let Some(known) = dialect.fields() else { return problems };
         let reader = dialect.title();
+        let newest = Dialect::Transformers.title();
+        for field in self.fields.iter().filter(|field| matches!(field.content, Content::CallList)) {
+            if !dialect.has_call_lists() {
+                let cause = format!("{reader} has no content parser `python-call-list`; {newest} has it");
+                let next = "write one for this reader with `unjinja export --for READER`";
+                add(format!("fields.{}.content", field.name), cause, next);
+            }
+        }
+        let Some(known) = dialect.fields() else { return problems };
         for field in &self.fields {
             let (name, place) = (&field.name, format!("fields.{}", field.name));
             if !known.contains(&name.as_str()) {

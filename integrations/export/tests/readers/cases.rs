@@ -94,10 +94,10 @@ impl Cases {
     pub fn of_dialect(&self, dialect: Dialect) -> Vec<Case> {
         let mut all = Vec::new();
         // The servers are slower, and share their executor with transformers.
-        let part = if dialect == Dialect::Transformers { 1 } else { 2 };
+        let part = if dialect.is_transformers() { 1 } else { 2 };
         for (number, own) in self.own.iter().enumerate() {
             let mut own = own.clone();
-            if dialect != Dialect::Transformers {
+            if !dialect.is_transformers() {
                 // As it is, it is refused or not; then in a form that more readers take.
                 all.push(self.case(&own, "", vec!["x".to_owned()]));
                 rename(&mut own.template);

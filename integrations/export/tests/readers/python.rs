@@ -10,8 +10,13 @@ use unjinja_export::response_template::Dialect;
 use unjinja_testkit::Failure;
 use unjinja_testkit::python::environment;
 
-/// The version whose behaviour ours follows.
-const TRANSFORMERS: &str = "transformers==5.23.0";
+/// The versions of transformers whose behaviour ours follows.
+fn transformers(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Transformers523 => "transformers==5.23.0",
+        _ => "transformers==5.24.0",
+    }
+}
 
 /// A real reader, which answers requests.
 pub struct Reader {
@@ -27,7 +32,7 @@ impl Reader {
             Ok(what) => what,
             Err(reason) => return skip(dialect, &reason),
         };
-        let python = match python() {
+        let python = match python(dialect) {
             Ok(python) => python,
             Err(reason) => return skip(dialect, &reason),
         };
@@ -88,8 +93,8 @@ impl Drop for Reader {
 
 /// What the script is told to run.
 fn source(dialect: Dialect) -> Result<String, String> {
-    if dialect == Dialect::Transformers {
-        return Ok(dialect.name().to_owned());
+    if dialect.is_transformers() {
+        return Ok(Dialect::Transformers.name().to_owned());
     }
     let Some(folder) = env::var_os("UNJINJA_READERS_SOURCES") else {
         return Err("UNJINJA_READERS_SOURCES is not set; .ci/readers sets it".to_owned());
@@ -105,7 +110,7 @@ fn source(dialect: Dialect) -> Result<String, String> {
 fn skip(dialect: Dialect, reason: &str) -> Result<Option<Reader>, Failure> {
     let reason = format!("{} cannot be run: {reason}", dialect.title());
     // Who names a folder with the sources of the servers wants them to be run.
-    if dialect != Dialect::Transformers && env::var_os("UNJINJA_READERS_SOURCES").is_some() {
+    if !dialect.is_transformers() && env::var_os("UNJINJA_READERS_SOURCES").is_some() {
         return Err(reason.into());
     }
     unjinja_testkit::skip(reason, ("UNJINJA_READERS", "required"))?;
@@ -113,10 +118,11 @@ fn skip(dialect: Dialect, reason: &str) -> Result<Option<Reader>, Failure> {
 }
 
 /// The Python of a virtual environment with transformers and what vLLM's and SGLang's parsers need.
-fn python() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readers");
-    let version = TRANSFORMERS.rsplit('=').next().unwrap_or_default();
+fn python(dialect: Dialect) -> Result<PathBuf, String> {
+    let package = transformers(dialect);
+    let version = package.rsplit('=').next().unwrap_or_default();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("readers-{version}"));
     let check =
         format!("import msgspec, pydantic, regex, transformers; assert transformers.__version__ == '{version}'");
-    environment(&folder, &[TRANSFORMERS, "msgspec>=0.20", "pydantic>=2"], &check)
+    environment(&folder, &[package, "msgspec>=0.20", "pydantic>=2"], &check)
 }

@@ -1,4 +1,5 @@
-//! The field `tool_calls` of a response template: what opens a region, what closes it, and how its text becomes a call.
+//! The field `tool_calls` of a response template: what opens a region, what closes it, and how its text becomes a call. Calls as in
+//! Python are in `python_calls`.
 
 use serde_json::{Map, Value as Json, json};
 use unjinja_spec::{Arguments, CallIdPosition, ContentMode, FormatSpec, MarkerText, REPEATED_NAME, ToolFormat};
@@ -25,8 +26,8 @@ pub(crate) struct Calls {
 }
 
 /// Makes the field from the markers of a spec. `ends` are the texts that end a turn.
-pub(crate) fn field(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Option<Calls> {
-    let maker = Maker { spec, dialect, ends };
+pub(crate) fn field(spec: &FormatSpec, dialect: Dialect, means: Means, ends: &[String]) -> Option<Calls> {
+    let maker = Maker { spec, dialect, means, ends };
     match spec.tools.format {
         ToolFormat::None => None,
         ToolFormat::JsonNative => Some(maker.native()),
@@ -36,16 +37,26 @@ pub(crate) fn field(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Opt
     }
 }
 
-struct Maker<'s> {
-    spec: &'s FormatSpec,
-    dialect: Dialect,
-    ends: &'s [String],
+/// By which means calls as in Python are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// The content parser for them, where the reader has it and the format is a list in brackets.
+    CallLists,
+    /// Patterns, which read simple values.
+    Patterns,
+}
+
+pub(super) struct Maker<'s> {
+    pub spec: &'s FormatSpec,
+    pub dialect: Dialect,
+    pub means: Means,
+    pub ends: &'s [String],
 }
 
 /// A region: what opens it, what closes it.
-struct Region {
-    open: Mark,
-    close: Option<Mark>,
+pub(super) struct Region {
+    pub open: Mark,
+    pub close: Option<Mark>,
 }
 
 impl Maker<'_> {
@@ -438,39 +449,6 @@ impl Maker<'_> {
         out
     }
 
-    /// Calls as in Python, as far as patterns can read them: an argument ends where the name of another one follows, a call
-    /// where another one or the end of the section does.
-    fn python_calls(&self) -> Calls {
-        let tools = &self.spec.tools;
-        let losses = vec![LossKind::PythonCalls];
-        let brackets = (tools.function.name_suffix.trim(), tools.function.close.trim());
-        let start = format!("{}{}{}", tools.section_start, tools.per_call_start, tools.function.name_prefix);
-        if brackets != ("(", ")") || tools.arguments.name_suffix.trim() != "=" || MarkerText::new(&start).is_layout() {
-            return Calls { field: None, losses };
-        }
-        let name = r"(?P<name>[\w.-]+)\(";
-        let separator = match tools.separator.trim() {
-            "" => "\\s*".to_owned(),
-            separator => format!("\\s*{}\\s*", escaped(separator)),
-        };
-        let next = format!(r"{separator}[\w.-]+\(");
-        let end = format!("{}{}", tools.per_call_end, tools.section_end);
-        let end = if end.trim().is_empty() { "$".to_owned() } else { pattern_of(&end, Dialect::Transformers) };
-        let region = Region {
-            open: Mark::Pattern(format!(r"(?:{}|(?<=\)){separator}){name}", pattern_of(&start, self.dialect))),
-            close: Some(Mark::Pattern(format!(r"\)(?:\s*{end}|(?={next}))"))),
-        };
-        let quotes = json!({"string_delims": [["'", "'"]], "allow_non_json": true});
-        let args = json!({
-            "tag_pattern": r"(?P<key>\w+)\s*=\s*(?P<value>.*?)(?=\s*,\s*\w+\s*=|\s*$)",
-            "value_parser": {"name": "json", "args": quotes},
-        });
-        let content = json!({
-            "content": "xml-inline", "content_args": args, "repeats": true, "transform": function("{name}", "{content}"),
-        });
-        Calls { field: Some(region.field(content)), losses }
-    }
-
     /// A name with arguments in brackets. With braces and colons they are JSON without quotes around its keys.
     fn expression(&self) -> Calls {
         let tools = &self.spec.tools;
@@ -498,7 +476,7 @@ impl Maker<'_> {
 
 impl Region {
     /// The field of this region, with what says how its text is read.
-    fn field(self, content: Json) -> Map<String, Json> {
+    pub fn field(self, content: Json) -> Map<String, Json> {
         let mut field = Map::new();
         self.open.put(&mut field, "open");
         if let Some(close) = self.close {
@@ -539,31 +517,6 @@ fn optional(text: &str) -> String {
     format!("(?:{inside})?")
 }
 
-/// A call as a format with Python's values writes it, and the arguments in JSON: for a loss that no conversation shows, because
-/// some templates do not render calls.
-pub(crate) fn sample(spec: &FormatSpec) -> (String, &'static str) {
-    let tools = &spec.tools;
-    let (function, arguments) = (&tools.function, &tools.arguments);
-    let name = "set_rules";
-    let call = [
-        &tools.section_start,
-        &tools.per_call_start,
-        &function.name_prefix,
-        name,
-        &function.name_suffix,
-        &arguments.start,
-        &arguments.name_prefix,
-        "values",
-        &arguments.name_suffix,
-        "[True, None]",
-        &arguments.end,
-        &function.close,
-        &tools.per_call_end,
-        &tools.section_end,
-    ];
-    (call.concat().replace(REPEATED_NAME, name), r#"{"values": [true, null]}"#)
-}
-
 /// A condition that the text before ends with the last character of one of some markers, or with the white space after it.
 fn ends_with(markers: &[&str]) -> String {
     let mut last: Vec<String> = Vec::new();
@@ -577,7 +530,7 @@ fn ends_with(markers: &[&str]) -> String {
 }
 
 /// The transform that all readers want.
-fn function(name: &str, arguments: &str) -> Json {
+pub(super) fn function(name: &str, arguments: &str) -> Json {
     json!({"type": "function", "function": {"name": name, "arguments": arguments}})
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, StartsIn};
 
 use super::super::dialect::Dialect;
-use super::calls;
+use super::calls::{self, Means};
 use super::loss::LossKind;
 use super::mark::{self, Mark, escaped, mark_of};
 
@@ -16,12 +16,18 @@ pub(crate) struct Draft {
     pub losses: Vec<LossKind>,
 }
 
-/// Makes the template of a spec for a reader.
-pub(crate) fn draft(spec: &FormatSpec, dialect: Dialect) -> Draft {
+/// The templates of a spec for a reader: those that may read more come first.
+pub(crate) fn drafts(spec: &FormatSpec, dialect: Dialect) -> Vec<Draft> {
+    let patterns = draft(spec, dialect, Means::Patterns);
+    let lists = draft(spec, dialect, Means::CallLists);
+    if lists.json == patterns.json { vec![patterns] } else { vec![lists, patterns] }
+}
+
+fn draft(spec: &FormatSpec, dialect: Dialect, means: Means) -> Draft {
     let mut losses = Vec::new();
     let mut fields = Map::new();
     let ends = ends(spec);
-    let calls = calls::field(spec, dialect, &ends);
+    let calls = calls::field(spec, dialect, means, &ends);
     let (calls, of_calls) = calls.map_or((None, Vec::new()), |calls| (calls.field, calls.losses));
     if let Some(field) = reasoning(spec, dialect, &ends, calls.as_ref(), &mut losses) {
         fields.insert(dialect.reasoning_field().to_owned(), Json::Object(field));
@@ -173,7 +179,13 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
         _ => [spec.content.start.as_str(), spec.content.end.as_str()],
     };
     let others = wraps.into_iter().chain([spec.reasoning.empty.as_str()]).chain(calls::after_calls(spec));
-    texts.extend(others.filter(|text| !MarkerText::new(text).is_layout()).map(str::to_owned));
+    // Servers cut off the token that ends the turn, also where it ends another marker.
+    let without_end = |text: &str| {
+        let rest =
+            ends.iter().filter_map(|end| text.trim_end().strip_suffix(end.as_str())).min_by_key(|rest| rest.len());
+        rest.filter(|rest| !MarkerText::new(rest).is_layout()).unwrap_or(text).to_owned()
+    };
+    texts.extend(others.filter(|text| !MarkerText::new(text).is_layout()).map(without_end));
     let mut marks: Vec<Mark> = apart(texts).iter().map(|text| mark_of(text, dialect)).collect();
     let header = &spec.content.header;
     if !header.is_none() {

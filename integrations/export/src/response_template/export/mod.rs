@@ -1,12 +1,13 @@
 //! Response templates made of format specs, and what they do not express.
 //!
-//! `mark` writes markers, `calls` the field of calls, `from_spec` the whole template; `verified` tries it and names what is
-//! lost, by the kinds in `loss`.
+//! `mark` writes markers, `calls` the field of calls, `python_calls` that of calls as in Python, `from_spec` the whole template;
+//! `verified` tries it and names what is lost, by the kinds in `loss`.
 
 mod calls;
 mod from_spec;
 mod loss;
 mod mark;
+mod python_calls;
 mod verified;
 
 pub(crate) use from_spec::ends;

@@ -11,15 +11,17 @@ use super::super::error::ReadError;
 use super::super::problem::Problems;
 use super::super::reading::{Reading, read, read_pieces};
 use super::super::schema::ResponseTemplate;
-use super::calls;
 use super::from_spec::{self, Draft};
 use super::loss::LossKind;
+use super::python_calls;
 
 /// A response template that was made of a spec.
 #[derive(Clone, Debug)]
 pub struct Export {
     /// For which reader.
     pub dialect: Dialect,
+    /// The oldest version of this reader that reads all conversations that came back.
+    pub oldest: Dialect,
     /// The template, as it is in `tokenizer_config.json`.
     pub json: Json,
     /// How many random conversations were tried.
@@ -85,7 +87,23 @@ impl Export {
 ///
 /// The markers of the spec make no valid template: a marker is too long for a pattern.
 pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) -> Result<Export, Problems> {
-    let Draft { json, losses } = from_spec::draft(spec, dialect);
+    let mut best: Option<Export> = None;
+    for draft in from_spec::drafts(spec, dialect) {
+        let export = tried(draft, spec, dialect, verification)?;
+        let is_whole = export.is_whole();
+        if best.as_ref().is_none_or(|best| best.held < export.held) {
+            best = Some(export);
+        }
+        if is_whole {
+            break;
+        }
+    }
+    best.ok_or_else(|| Problems(Vec::new()))
+}
+
+/// Tries one template with all conversations.
+fn tried(draft: Draft, spec: &FormatSpec, dialect: Dialect, verification: &Verification) -> Result<Export, Problems> {
+    let Draft { json, losses } = draft;
     let template = ResponseTemplate::from_json(&json)?;
     let problems = template.problems_for(dialect);
     if !problems.is_empty() {
@@ -93,11 +111,10 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
     }
     let mut notes = notes(&template, dialect);
     let mut losses: Vec<Loss> = losses.into_iter().map(|kind| Loss { kind, count: 0, example: None }).collect();
-    let (mut tried, mut held) = (0, 0);
+    let mut held = Vec::new();
     for turn in &verification.turns {
-        tried += 1;
         match lost(&template, dialect, spec, turn) {
-            None => held += 1,
+            None => held.push(turn),
             Some(example) => note(&mut losses, example),
         }
     }
@@ -118,12 +135,30 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
     let (losses, unseen) = losses.into_iter().partition::<Vec<Loss>, _>(|loss| loss.example.is_some());
     let unseen = unseen.into_iter().filter(|loss| loss.kind.is_told_unseen());
     notes.extend(unseen.map(|loss| format!("{}; no random conversation shows a loss", loss.kind)));
-    Ok(Export { dialect, json, tried, held, losses, notes })
+    let oldest = oldest(&template, dialect, spec, &held);
+    if oldest == dialect
+        && let Some(older) = dialect.older()
+    {
+        notes.push(format!("{} reads less with it; `--for {}` makes one for it", older.title(), older.name()));
+    }
+    let count = |turns: usize| u32::try_from(turns).unwrap_or(u32::MAX);
+    let (tried, held) = (count(verification.turns.len()), count(held.len()));
+    Ok(Export { dialect, oldest, json, tried, held, losses, notes })
+}
+
+/// The oldest version of a reader that reads the same turns.
+fn oldest(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec, held: &[&Rendered]) -> Dialect {
+    let Some(older) = dialect.older() else { return dialect };
+    let is_taken = template.problems_for(older).is_empty() && template.unread_by(older).is_empty();
+    match is_taken && held.iter().all(|turn| lost(template, older, spec, turn).is_none()) {
+        true => oldest(template, older, spec, held),
+        false => dialect,
+    }
 }
 
 /// What a reader makes of a call in a format that the language cannot express.
 fn sample(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec) -> Example {
-    let (output, arguments) = calls::sample(spec);
+    let (output, arguments) = python_calls::sample(spec);
     let expected = Message::new("", vec![unjinja_runtime::ToolCall::new("set_rules", arguments)]);
     let read = read(template, dialect, &spec.turn.assistant_start, &output, &[]);
     Example { output, in_pieces: false, expected, read }

@@ -13,7 +13,7 @@ use fancy_regex::{Regex, RegexBuilder};
 pub(crate) use unjinja_grammar::regex::Node;
 use unjinja_grammar::regex::{self, Greed, Python};
 
-pub(crate) use expand::{Expansion, begins_with_literal, expansions};
+pub(crate) use expand::{Expansion, Piece, begins_with_literal, expansions, is_digits, letters};
 
 /// How many times a search may go back to another choice.
 const MOST_STEPS: usize = 1_000_000;
