@@ -17,6 +17,7 @@ mod export;
 mod failure;
 #[cfg(feature = "fetch")]
 mod fetch;
+mod findings;
 mod gaps;
 mod grammar;
 #[cfg(feature = "fetch")]
@@ -131,7 +132,7 @@ enum Command {
     Lint(lint::Arguments),
     /// Make a response template, as transformers, vLLM and SGLang read it.
     #[command(
-        after_help = "A response template is a key of tokenizer_config.json. What its language cannot express is printed as a loss with an output that shows it; the exit code is then 1.\n\nExamples:\n  unjinja export tokenizer_config.json --for transformers > response_template.json\n  unjinja export tokenizer_config.json --for vllm --write tokenizer_config.json\n  unjinja export chat_template.jinja --for sglang --count 1000 --format json"
+        after_help = "A response template is a key of tokenizer_config.json. What its language cannot express is printed as a loss with an output that shows it; the exit code is then 1.\n\nExamples:\n  unjinja export tokenizer_config.json --for transformers > response_template.json\n  unjinja export tokenizer_config.json --for transformers@5.23   # for an older version\n  unjinja export tokenizer_config.json --for vllm --write tokenizer_config.json\n  unjinja export chat_template.jinja --for sglang --count 1000 --format json"
     )]
     Export(export::Arguments),
     /// Make a format spec of a response template, for models that have nothing else.
@@ -150,7 +151,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  unjinja serve --upstream http://127.0.0.1:8000\n  unjinja serve --upstream http://127.0.0.1:8000 --template tokenizer_config.json\n  unjinja serve --upstream http://127.0.0.1:8081 --upstream-api llama.cpp --template model.gguf\n  unjinja serve --upstream https://gpu.internal --template small=small.jinja --template large=large.jinja\n\nEndpoints: /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready, /metrics.\n\nKeys come from files or from the environment: UNJINJA_API_KEY for clients, UNJINJA_UPSTREAM_API_KEY for the upstream. -v or UNJINJA_LOG=1 logs every request; prompts, answers and keys are never logged."
     )]
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// List the supported models, or the specs of a folder.
     #[command(
         after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table\n  unjinja list --overlay openai/gpt-oss-120b > my-model.overlay.toml"

@@ -22,11 +22,14 @@ use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, UnkeptPromises};
 use contact::is_hub_id;
 use contact::{Asked, TemplatePlace, in_folder, of_upstream};
 
+use tokenizers::Tokenizers;
+
 pub(crate) use arguments::Arguments;
 
 mod arguments;
 mod contact;
 mod page;
+mod tokenizers;
 
 /// Environment variables with keys.
 const KEY: &str = "UNJINJA_API_KEY";
@@ -58,6 +61,9 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         let address = listener.local_addr()?;
         if !address.ip().is_loopback() && !has_key {
             warn(ui, &format!("{address} can be reached from other machines, and no key is set; set {KEY}"));
+        }
+        if let Some(problem) = proxy.vocabulary_problem().await {
+            return Err(Failure::Input(problem));
         }
         // Before anybody is told that the command runs: a signal has to end it in good order from then on.
         let stop = signals()?;
@@ -281,6 +287,7 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
     config.markers = match arguments.markers {
         Markers::Report => SpelledMarkers::Report,
         Markers::Refuse => SpelledMarkers::Refuse,
+        Markers::Trust => SpelledMarkers::Trust,
     };
     config.unkept = match arguments.unkept_promises {
         UnkeptPromises::Refuse => Unkept::Refuse,
@@ -369,18 +376,25 @@ fn models(arguments: &Arguments, asked: &[Asked], ui: Ui) -> Result<Models, Fail
     let mut limits = RenderLimits::default();
     limits.fuel_per_byte = arguments.limits.steps_per_byte;
     let loader = loader.limits(limits);
+    let tokenizers = Tokenizers::of(&arguments.tokenizer, count)?;
     let mut served = Vec::<ServedModel>::new();
     for one in asked.iter().filter(|_| arguments.template.is_empty()) {
         let (name, input) = of_upstream(one)?;
         if served.iter().any(|known| known.name() == name) {
             continue;
         }
+        let tokenizer = tokenizers.get(Some(&name));
+        let knowing = tokenizer.map_or_else(|| Ok(loader.clone()), |tokenizer| tokenizer.loader(&loader))?;
         let (model, origin) = match input {
-            TemplatePlace::Text(source) => (loaded(&loader, Input::source(source))?, "the upstream".to_owned()),
-            TemplatePlace::File(file) => (load(&loader, &file)?, file),
+            TemplatePlace::Text(source) => (loaded(&knowing, Input::source(source))?, "the upstream".to_owned()),
+            TemplatePlace::File(file) => (load(&knowing, &file)?, file),
         };
         let upstream = arguments.upstream_model.as_ref().unwrap_or(&name);
-        served.push(ready(&name, &name, model, arguments, ui)?.upstream_name_is(upstream).origin_is(origin));
+        let one = ready(&name, &name, model, arguments, ui)?.upstream_name_is(upstream).origin_is(origin);
+        served.push(match tokenizer {
+            Some(tokenizer) => tokenizer.give(one)?,
+            None => one,
+        });
     }
     for template in &arguments.template {
         let (name, file) = match template.split_once('=') {
@@ -392,14 +406,20 @@ fn models(arguments: &Arguments, asked: &[Asked], ui: Ui) -> Result<Models, Fail
         if is_hub_id(file) && !ui.quiet {
             anstream::eprintln!("downloading the template of {} from the Hugging Face Hub", visible::line(file));
         }
-        let model = load(&loader, file)?;
+        let tokenizer = tokenizers.get(name);
+        let knowing = tokenizer.map_or_else(|| Ok(loader.clone()), |tokenizer| tokenizer.loader(&loader))?;
+        let model = load(&knowing, file)?;
         let shown = name.unwrap_or(model.name()).to_owned();
         let mut one = ready(&shown, file, model, arguments, ui)?.origin_is(file);
         if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
             one = one.upstream_name_is(upstream);
         }
-        served.push(one);
+        served.push(match tokenizer {
+            Some(tokenizer) => tokenizer.give(one)?,
+            None => one,
+        });
     }
+    tokenizers.all_used()?;
     let named = |error: ModelNameError| Failure::Input(error.to_string());
     arguments.alias.iter().try_fold(Models::new(served).map_err(named)?, |models, alias| {
         let parts = alias.split_once('=').filter(|(name, model)| !name.is_empty() && !model.is_empty());

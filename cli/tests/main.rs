@@ -15,3 +15,4 @@ mod sarif;
 mod serve;
 mod specs_fresh;
 mod support;
+mod tokenizer;

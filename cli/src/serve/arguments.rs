@@ -29,6 +29,10 @@ pub(crate) struct Arguments {
     /// the upstream is asked which model it has.
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(super) template: Vec<String>,
+    /// The model's tokenizer: its folder, or its tokenizer.json. Prompts then go as token ids, in which no text of a request becomes a
+    /// special token, and the model's own special tokens are told by their ids. Give it several times, as NAME=FOLDER, for several models.
+    #[arg(long, value_name = "[NAME=]FOLDER")]
+    pub(super) tokenizer: Vec<String>,
     /// Another name to which a model answers, where several are served: agents have names of models built in.
     #[arg(long, value_name = "NAME=MODEL")]
     pub(super) alias: Vec<String>,
@@ -70,7 +74,8 @@ pub(crate) struct Arguments {
     /// A web page that may ask, such as `https://chat.example`; `*` for any. Without it, requests of pages are refused.
     #[arg(long, value_name = "ORIGIN", help_heading = "Security")]
     pub(super) cors: Vec<String>,
-    /// What becomes of requests whose messages spell a special token, such as `<|im_end|>`: the model reads it as that token.
+    /// What becomes of requests that spell a special token, such as `<|im_end|>`. With --tokenizer the model reads it as ordinary text,
+    /// and without it as that token.
     #[arg(long, value_enum, default_value = "report", help_heading = "Security")]
     pub(super) markers: Markers,
     /// A field of requests that goes on to the upstream. Without it, only those go on that say how to sample.
@@ -164,6 +169,8 @@ pub(super) enum Markers {
     Report,
     /// They have status 400.
     Refuse,
+    /// They are answered, and the model reads the token.
+    Trust,
 }
 
 /// How lines of the log are written.

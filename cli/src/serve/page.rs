@@ -32,7 +32,9 @@ pub(super) fn of(config: &Config, asked: &[Asked], models: &Models) -> String {
             }
             (false, false, _) => "; the template does not print tools: requests with tools are refused",
         };
-        let _ = writeln!(page, "model {}: template from {}; {status}; {calls}{tools}", served.name(), served.origin());
+        let ids = if served.sends_ids() { "; prompts go as token ids" } else { "" };
+        let _ =
+            writeln!(page, "model {}: template from {}; {status}; {calls}{tools}{ids}", served.name(), served.origin());
     }
     page.push_str("kept here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n");
     let rest = "a call that is demanded, JSON as a response format, and strict arguments";

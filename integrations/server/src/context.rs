@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 use unjinja_runtime::ToolCall;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, WrittenTags};
 
 use crate::request::{ChatMessage, Request, ToolChoice};
 
-/// The variables of the template. `thinking` is the value of its switch.
-pub(crate) fn context(request: &Request, spec: &FormatSpec, thinking: Option<bool>) -> Value {
+/// The variables of the template, and the tags that were written into messages for them. `thinking` is the value of its switch.
+pub(crate) fn context(request: &Request, spec: &FormatSpec, thinking: Option<bool>) -> (Value, Vec<WrittenTags>) {
     let mut context = request.template_variables.clone();
     if let Some(effort) = &request.reasoning_effort {
         context.entry("reasoning_effort").or_insert_with(|| effort.as_str().into());
@@ -21,8 +21,8 @@ pub(crate) fn context(request: &Request, spec: &FormatSpec, thinking: Option<boo
         context.insert("tools".to_owned(), request.tools.to_openai());
     }
     context.insert("add_generation_prompt".to_owned(), true.into());
-    spec.hand_over(&mut context);
-    Value::Object(context)
+    let written = spec.hand_over(&mut context);
+    (Value::Object(context), written)
 }
 
 /// A message as OpenAI's API has it.

@@ -3,13 +3,14 @@
 //! # Files
 //! - `config` is what an operator chooses, and `state` what all requests share.
 //! - `models` finds the model of a request, `tokens` the special tokens that its prompts lack, `tools` whether prompts have the tools, and
-//!   `spelled` special tokens in messages. `memory` keeps responses for the requests that name them.
+//!   `spelled` special tokens in messages. `encoding` is a model's tokenizer. `memory` keeps responses for the requests that name them.
 //! - `router` has the endpoints. `guard` checks keys and counts requests, `origin` checks who asks, `budget` bounds the memory that requests
 //!   take.
-//! - `answer` serves one request: it renders the prompt, and asks the `upstream` for as many `choices` as the client wants. `promises`
-//!   makes the grammar, and refuses what nobody keeps. `fields` says what goes on.
-//! - `deliver` reads the answers: each has a `turn` of the parser, whose events `reply` writes in the client's format. `refusal` writes why
-//!   there is no answer. `pass_on` passes on what is about no chat. `body_parts` is the body of both.
+//! - `answer` serves one request: it renders the prompt (as ids: `encoded`), and asks the `upstream` for as many `choices` as the client
+//!   wants. `promises` makes the grammar, and refuses what nobody keeps. `fields` says what goes on.
+//! - `deliver` reads the answers: each has a `turn` of the parser, whose events `reply` writes in the client's format. `output_tokens` tells
+//!   which of an answer is special tokens. `refusal` writes why there is no answer. `pass_on` passes on what is about no chat.
+//!   `body_parts` is the body of both.
 //! - `upstream` speaks the protocols of the servers that complete text, on top of `lines` (server-sent events) and the HTTP `client`;
 //!   `discover` asks such a server what it is.
 //! - `metrics` and `log` report, and `serve` listens and shuts down.
@@ -24,6 +25,12 @@ mod client;
 mod config;
 mod deliver;
 mod discover;
+mod encoded;
+#[cfg(feature = "tokens")]
+mod encoding;
+#[cfg(not(feature = "tokens"))]
+#[path = "http/no_encoding.rs"]
+mod encoding;
 mod fields;
 mod guard;
 mod lines;
@@ -32,6 +39,7 @@ mod memory;
 mod metrics;
 mod models;
 mod origin;
+mod output_tokens;
 mod pass_on;
 mod promises;
 mod refusal;

@@ -8,7 +8,7 @@ use unjinja_spec::FormatSpec;
 use crate::context::context;
 use crate::error::ApiError;
 use crate::request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
-use unjinja_spec::{CallIds, SystemPlace};
+use unjinja_spec::{CallIds, SystemPlace, WrittenTags};
 
 /// What rendering, parsing and sampling need for a request.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct Prepared {
     pub model: String,
     /// The variables of the template: render it with these.
     pub context: Value,
+    /// The tags of reasoning in `context` that no client wrote: messages were handed over with them.
+    pub written: Vec<WrittenTags>,
     /// All tools that the prompt offers.
     pub tools: Tools,
     /// The tools that may be called: make the grammar for these.
@@ -204,11 +206,12 @@ impl Request {
         let strict_tools: Vec<String> = self.strict_tools.iter().filter(is_callable).cloned().collect();
         let is_strict = !strict_tools.is_empty();
         let promises = [(Promise::Call, demands_call), (Promise::Json, json), (Promise::Strict, is_strict)];
-        let context = context(self, spec, thinking);
+        let (context, written) = context(self, spec, thinking);
         Ok(Prepared {
             model: self.model.clone(),
             call_ids: CallIds::of(spec).in_conversation(context.get("messages")),
             context,
+            written,
             tools,
             callable,
             options,

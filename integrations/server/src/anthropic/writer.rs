@@ -35,7 +35,8 @@ use crate::ids::unique_id;
 /// ```
 #[derive(Debug)]
 pub struct EventWriter {
-    id: String,
+    /// It is made with the first event, if nobody gives one before: where there is no clock, as in WebAssembly, the caller has to.
+    id: Option<String>,
     model: String,
     calls: CallWriter,
     write_diagnostics: bool,
@@ -62,7 +63,7 @@ impl EventWriter {
     /// A writer for one turn of this model. `call_ids` come from [`Prepared`](crate::Prepared).
     pub fn new(model: impl Into<String>, call_ids: CallIds) -> Self {
         Self {
-            id: unique_id("msg_"),
+            id: None,
             model: model.into(),
             calls: CallWriter::new(call_ids).with_objects(),
             write_diagnostics: false,
@@ -77,7 +78,7 @@ impl EventWriter {
 
     /// The id of the message, if it is not to be a new one.
     pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = id.into();
+        self.id = Some(id.into());
         self
     }
 
@@ -134,7 +135,7 @@ impl EventWriter {
             return;
         }
         let message = MessageResponse {
-            id: self.id.clone(),
+            id: self.id.take().unwrap_or_else(|| unique_id("msg_")),
             kind: "message".to_owned(),
             role: "assistant".to_owned(),
             model: self.model.clone(),

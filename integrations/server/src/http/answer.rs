@@ -13,9 +13,10 @@ use super::budget::HeldBody;
 use super::choices::Choices;
 use super::config::Config;
 use super::deliver::{Begun, report, streamed, whole};
+use super::encoded::encoded;
 use super::fields::{self, Told};
 use super::guard::{Guard, Trace};
-use super::log::{LogLine, SPELLED};
+use super::log::{LogLine, SPELLED, SPELLED_AS_TEXT};
 use super::models::ServedModel;
 use super::promises::{Constraint, constrain, refused as not_rendered};
 use super::refusal::{Refusal, json_response, refused};
@@ -23,7 +24,7 @@ use super::reply::{Api, Reply, ReplyOptions, Responses};
 use super::spelled;
 use super::state::State;
 use super::turn::TurnReader;
-use super::upstream::Ask;
+use super::upstream::{Ask, AskedIds};
 use crate::anthropic::MessagesRequest;
 use crate::error::ApiError;
 use crate::openai::ChatRequest;
@@ -80,6 +81,9 @@ async fn counted(state: &Arc<State>, body: HeldBody) -> Result<u64, Refusal> {
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, model) = (state.clone(), served.clone());
     let ((_, ask, _), _room) = aside(room, move || render(prepared, &model, adds_bos, &shared.config)).await?;
+    if let Some(asked) = &ask.ids {
+        return Ok(asked.ids.len() as u64);
+    }
     let counted = state.upstream.count((&ask.model, ask.any_name), &ask.prompt, ask.adds_bos).await?;
     let missing = || ApiError::new(501, "the upstream does not say of how many tokens a text consists");
     Ok(counted.ok_or_else(missing)?)
@@ -95,6 +99,10 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
     let rendered = aside(room, move || render(prepared, &served_model, adds_bos, &shared.config)).await?;
     let ((prepared, mut ask, system), room) = rendered;
     drop(room);
+    if let Some(asked) = ask.ids.as_ref().filter(|asked| asked.spelled > 0) {
+        report(state, served.name(), SPELLED_AS_TEXT.to_owned());
+        state.metrics.spelled.inc_by(asked.spelled as u64);
+    }
     ask.trace = trace;
     let ignored = fields::keep(&mut ask.settings, &state.upstream.config().pass_fields);
     let stream = prepared.stream;
@@ -103,9 +111,10 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
     let (count, logprobs) = (sampling.choices, sampling.logprobs.is_some());
     let options = ReplyOptions { api, stream, include_usage, diagnostics, responses, count, logprobs };
     let parsing = prepared.options.cut_calls(state.config.cut_calls);
+    let input = ask.ids.as_ref().map(|asked| asked.ids.len() as u64);
     let turn = |reply| {
         let (options, stops) = (parsing.clone(), sampling.stop.clone());
-        Some(TurnReader::new(&served, options, reply, stops, prepared.prefill.clone()))
+        Some(TurnReader::new(&served, options, reply, stops, prepared.prefill.clone()).prompt_tokens(input))
     };
     let turns = Reply::all(options, &prepared.model, &prepared.call_ids).into_iter().map(turn).collect();
     let asked = (ask.model.clone(), ask.any_name);
@@ -196,7 +205,18 @@ fn render(
     if prepared.model.is_empty() {
         prepared.model = served.name().to_owned();
     }
-    let (prepared, prompt, adds_bos) = served.tokens.prompt(&served.model, prepared, adds_bos).map_err(not_rendered)?;
+    let (prepared, prompt, ids, adds_bos) = match &served.encoding {
+        Some(encoding) => {
+            let (prepared, prompt, made) = encoded(&served.model, encoding, prepared, config.markers)?;
+            let (encoding, stops) = (encoding.clone(), served.stop_ids.clone());
+            (prepared, prompt, Some(AskedIds { ids: made.ids, spelled: made.spelled, encoding, stops }), false)
+        }
+        None => {
+            let rendered = served.tokens.prompt(&served.model, prepared, adds_bos);
+            let (prepared, prompt, adds_bos) = rendered.map_err(not_rendered)?;
+            (prepared, prompt, None, adds_bos)
+        }
+    };
     served.tools.check(&prepared, &prompt)?;
     let system = prepared.late_system.place(served.model.spec(), &prompt)?;
     let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unkept)?;
@@ -219,6 +239,7 @@ fn render(
         model,
         any_name,
         prompt,
+        ids,
         adds_bos,
         stops,
         max_tokens,

@@ -216,15 +216,19 @@ pub enum Unkept {
     Accept,
 }
 
-/// What becomes of a request in which the text of a message spells a special token of the model. The upstream reads it as that token, so
-/// a text from elsewhere can end a message and begin another.
+/// What becomes of a request in which a text spells a special token of the model. If the upstream reads it as that token, a text from
+/// elsewhere can end a message and begin another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SpelledMarkers {
-    /// It is answered. The log and the metrics say so.
+    /// It is answered. The log and the metrics say so. With a tokenizer, the model reads the same text as ordinary tokens; without one,
+    /// it reads the token.
     #[default]
     Report,
-    /// It is refused, with status 400.
+    /// It is refused, with status 400. With a tokenizer, every field of the request counts, and the error names it; without one, the
+    /// texts of messages do.
     Refuse,
+    /// It is answered, and the model reads the token.
+    Trust,
 }
 
 /// Limits on requests.

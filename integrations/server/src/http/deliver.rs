@@ -146,6 +146,9 @@ fn shutting_down() -> Trouble {
 
 /// Adds to the usage of how many tokens the reasoning consists, if the upstream says so in time.
 async fn count_reasoning(state: &State, (name, any_name): &(String, bool), turn: &mut TurnReader) {
+    if turn.uncounted_reasoning().is_none() || turn.counts_reasoning() {
+        return;
+    }
     let Some(text) = turn.uncounted_reasoning() else { return };
     let counted = state.upstream.count((name, *any_name), text, false);
     if let Ok(Ok(Some(tokens))) = timeout(state.config.timeouts.connect, counted).await {

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 /// The kind of diagnostic for a request whose messages spell a special token.
 pub(crate) const SPELLED: &str = "special_token_in_message";
 
+/// The same where the model reads it as ordinary text.
+pub(crate) const SPELLED_AS_TEXT: &str = "special_token_as_text";
+
 type Sink = dyn Fn(&LogLine) + Send + Sync;
 
 /// Takes the lines of the log.
@@ -175,8 +178,12 @@ impl fmt::Display for LogLine {
             ),
             Self::Diagnostic { model, kind } if kind == SPELLED => write!(
                 f,
-                "{model}: {kind}: the text of a message spells a special token, which the model reads as one; --markers refuse \
-                 refuses such requests"
+                "{model}: {kind}: the text of a message spells a special token, which the model reads as one; --tokenizer makes it \
+                 ordinary text, and --markers refuse refuses such requests"
+            ),
+            Self::Diagnostic { model, kind } if kind == SPELLED_AS_TEXT => write!(
+                f,
+                "{model}: {kind}: a text of the request spells a special token; the model reads it as ordinary tokens"
             ),
             Self::Diagnostic { model, kind } => {
                 write!(f, "{model}: {kind} in an answer; docs/deviations.md says what the parser did")

@@ -47,6 +47,8 @@ pub(crate) struct Metrics {
     /// Tokens, as the upstream counts them.
     pub(crate) tokens_in: Counter,
     pub(crate) tokens_out: Counter,
+    /// Special tokens that texts of requests spell, and that went to the model as ordinary ones.
+    pub(crate) spelled: Counter,
     pieces: Counter,
     answers: Counter,
     /// The time that answers took, and the part of it in which the proxy worked and did not wait.
@@ -71,6 +73,8 @@ impl Metrics {
             bytes_out: add.metric("response_bytes", "Bytes of answers"),
             tokens_in: add.metric("prompt_tokens", "Tokens of prompts, as the upstream counts them"),
             tokens_out: add.metric("output_tokens", "Tokens of outputs, as the upstream counts them"),
+            spelled: add
+                .metric("spelled_tokens", "Special tokens that texts of requests spell, sent as ordinary tokens"),
             pieces: add.metric("upstream_pieces", "Pieces of text from the upstream"),
             answers: add.metric("answers", "Answers that ended, well or not"),
             total: add.metric("answer_seconds", "Time that answers took"),

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use unjinja_dynamic::{GrammarOptions, Model, ModelError};
 
+use super::encoding::Encoding;
 use super::tokens::{Tokens, missing};
 use super::tools::ToolUse;
 use crate::error::ApiError;
@@ -27,6 +28,13 @@ pub struct ServedModel {
     refusal: Option<String>,
     /// Special tokens that the upstream has to keep.
     pub(crate) preserved: Vec<String>,
+    /// The tokenizer, with which prompts are sent as ids.
+    pub(crate) encoding: Option<Encoding>,
+    /// Texts that end a turn and are one token each, with their ids.
+    pub(crate) stop_ids: Vec<(String, u32)>,
+    /// Prompts of small conversations.
+    #[cfg(feature = "tokens")]
+    prompts: Vec<String>,
 }
 
 impl ServedModel {
@@ -66,7 +74,47 @@ impl ServedModel {
         let stops = grammar.stops;
         let tools = ToolUse::of(&model, &tokens, &stops);
         let origin = model.spec().template.file.clone();
-        Ok(Self { name, upstream: None, origin, model, stops, tokens, tools, refusal, preserved })
+        let upstream = None;
+        let (encoding, stop_ids) = (None, Vec::new());
+        Ok(Self {
+            name,
+            upstream,
+            origin,
+            model,
+            stops,
+            tokens,
+            tools,
+            refusal,
+            preserved,
+            encoding,
+            stop_ids,
+            #[cfg(feature = "tokens")]
+            prompts,
+        })
+    }
+
+    /// The model's tokenizer. Prompts then go to the upstream as token ids, in which no text of a request becomes a special token, and a
+    /// special token that the model wrote is told by its id, if the upstream gives ids.
+    ///
+    /// # Errors
+    /// If the template reads special tokens whose texts are not known: ids cannot be made without them.
+    #[cfg(feature = "tokens")]
+    pub fn tokenizer(mut self, vocabulary: unjinja_tokens::Vocabulary) -> Result<Self, ModelNameError> {
+        let mut unknown = self.tokens.lost.clone();
+        unknown.extend(self.lacks_bos().then(|| "bos_token".to_owned()));
+        if !unknown.is_empty() {
+            return Err(ModelNameError::UnknownTokens { name: self.name, tokens: unknown });
+        }
+        let encoding = Encoding::new(&self.model, vocabulary, &self.prompts);
+        let stops = self.stops.iter().filter_map(|stop| Some((stop.clone(), encoding.control_id(stop)?)));
+        self.stop_ids = stops.collect();
+        self.encoding = Some(encoding);
+        Ok(self)
+    }
+
+    /// Whether prompts go to the upstream as token ids.
+    pub fn sends_ids(&self) -> bool {
+        self.encoding.is_some()
     }
 
     /// Where the template is from, for people who read what the proxy serves. Without this, it is the name of its file.
@@ -216,6 +264,13 @@ pub enum ModelNameError {
         /// The variables that hold these tokens.
         tokens: Vec<String>,
     },
+    /// The template reads special tokens whose texts are not known, so prompts cannot become ids.
+    UnknownTokens {
+        /// The model.
+        name: String,
+        /// The variables that hold these tokens.
+        tokens: Vec<String>,
+    },
 }
 
 impl fmt::Display for ModelNameError {
@@ -233,6 +288,12 @@ impl fmt::Display for ModelNameError {
                 f,
                 "{name}: the template cannot be rendered without {tokens}, and the model's tokenizer has no such token: add \
                  it to tokenizer_config.json, or correct the template",
+                tokens = tokens.join(" and ")
+            ),
+            Self::UnknownTokens { name, tokens } => write!(
+                f,
+                "{name}: the template reads {tokens}, and the texts of these tokens are not known, so prompts cannot become ids: put \
+                 the model's tokenizer_config.json beside its tokenizer.json",
                 tokens = tokens.join(" and ")
             ),
         }

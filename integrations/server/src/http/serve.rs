@@ -59,7 +59,7 @@ impl Proxy {
     /// # Errors
     /// If no client for the upstream can be made; with [`Bos::Template`], if a template writes a BOS whose text is not known.
     pub fn new(config: Config, models: Models) -> Result<Self, SetupError> {
-        check_bos(&config, &models)?;
+        check_models(&config, &models)?;
         let (close, closing) = watch::channel(false);
         let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
         let budget = Budget::new(&config.limits);
@@ -91,11 +91,32 @@ impl Proxy {
             }
             let upstream = state.upstream.config();
             let now = state.now();
+            if now.models.iter().all(|model| model.encoding.is_some()) {
+                return None;
+            }
             if upstream.api == UpstreamApi::OpenAi || !now.models.iter().any(|model| model.tokens.begins) {
                 return None;
             }
             let said = state.upstream.says_bos().await;
             now.models.iter().find_map(|model| bos_problem(upstream.bos, said, model))
+        }
+    }
+
+    /// Compares the vocabularies of the models that have a tokenizer with those of the upstreams that can be reached. Says why ids
+    /// cannot go there. Upstreams that cannot be reached now are compared before they get their first prompt.
+    pub fn vocabulary_problem(&self) -> impl Future<Output = Option<String>> + Send + use<> {
+        let state = self.state.clone();
+        async move {
+            let now = state.now();
+            for model in now.models.iter() {
+                let Some(encoding) = &model.encoding else { continue };
+                let name = model.upstream_name().unwrap_or(model.name());
+                let problem = state.upstream.disagrees(encoding, (name, model.upstream_name().is_none())).await;
+                if let Some(problem) = problem {
+                    return Some(format!("{}: {problem}", model.name()));
+                }
+            }
+            None
         }
     }
 
@@ -146,15 +167,22 @@ impl Reloader {
     /// # Errors
     /// As [`Proxy::new`]; nothing is replaced then.
     pub fn replace(&self, models: Models, key: Option<Secret>) -> Result<(), SetupError> {
-        check_bos(&self.0.config, &models)?;
+        check_models(&self.0.config, &models)?;
         let replaced = Arc::new(Replaceable { models, key });
         *self.0.replaced.write().unwrap_or_else(PoisonError::into_inner) = replaced;
         Ok(())
     }
 }
 
-/// With [`Bos::Template`], the text of every BOS has to be known.
-fn check_bos(config: &Config, models: &Models) -> Result<(), SetupError> {
+/// With [`Bos::Template`], the text of every BOS has to be known. Prompts that go as ids have their BOS, and tokens in the description
+/// of tools would be text there.
+fn check_models(config: &Config, models: &Models) -> Result<(), SetupError> {
+    let mut encoded = models.iter().filter(|model| model.encoding.is_some());
+    let adds_bos = config.upstream.bos == Bos::Upstream;
+    if let Some(model) = encoded.find(|model| adds_bos || (config.describe_tools && model.can_describe_tools())) {
+        let (model, choice) = (model.name().to_owned(), if adds_bos { "bos" } else { "describe_tools" });
+        return Err(SetupError::Ids { model, choice });
+    }
     let lacking = models.iter().find(|model| config.upstream.bos == Bos::Template && model.lacks_bos());
     lacking.map_or(Ok(()), |model| Err(SetupError::NoBos { model: model.name().to_owned() }))
 }
@@ -163,7 +191,8 @@ fn check_bos(config: &Config, models: &Models) -> Result<(), SetupError> {
 fn bos_problem(bos: Bos, said: Option<bool>, model: &ServedModel) -> Option<String> {
     let name = model.name();
     match (bos, said) {
-        _ if !model.tokens.begins => None,
+        // Ids begin with what the template writes.
+        _ if !model.tokens.begins || model.encoding.is_some() => None,
         (Bos::Auto | Bos::Upstream, Some(false)) if model.lacks_bos() => Some(format!(
             "it adds no BOS, and the template of {name} does not say what BOS is: prompts lack it; give the model's \
              tokenizer_config.json or GGUF file"
@@ -236,6 +265,13 @@ pub enum SetupError {
         /// The model.
         model: String,
     },
+    /// Prompts of this model go as token ids, and another choice does not fit that.
+    Ids {
+        /// The model.
+        model: String,
+        /// The field of the configuration: `bos` or `describe_tools`.
+        choice: &'static str,
+    },
 }
 
 impl fmt::Display for SetupError {
@@ -248,6 +284,15 @@ impl fmt::Display for SetupError {
                 f,
                 "{model}: the template writes bos_token, and this file does not say what that is: give the model's \
                  tokenizer_config.json or GGUF file, or let the upstream add the token"
+            ),
+            Self::Ids { model, choice: "bos" } => write!(
+                f,
+                "{model}: prompts go as token ids, which have the BOS that the template writes: leave out --bos upstream, or --tokenizer"
+            ),
+            Self::Ids { model, .. } => write!(
+                f,
+                "{model}: tools would be described with special tokens that --tokenizer makes ordinary text: leave out \
+                 --describe-tools, or --tokenizer"
             ),
         }
     }

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use unjinja_dynamic::{Model, ModelStream};
-use unjinja_runtime::{DiagnosticKind, Event, Message, Options};
+use unjinja_runtime::{DiagnosticKind, Event, Message, Options, Token};
 
+use super::encoding::Encoding;
 use super::models::ServedModel;
+use super::output_tokens::OutputTokens;
 use super::reply::Reply;
 use super::upstream::Piece;
 use crate::error::ApiError;
@@ -24,6 +26,13 @@ pub(crate) struct TurnReader {
     client_stops: Vec<String>,
     /// The texts that end a turn of this model. The upstream does not send the one that it stopped at.
     model_stops: Vec<String>,
+    /// The tokenizer, if the model has one.
+    encoding: Option<Encoding>,
+    /// The tokens of the output, once ids have come. If text comes before, the upstream gives none.
+    tokens: Option<OutputTokens>,
+    has_text: bool,
+    /// The tokens of the prompt, if they are known here.
+    input: Option<u64>,
     /// What the client began of the answer, as far as the parser has not given it yet. The client has it already.
     begun: String,
     finish: Finish,
@@ -67,11 +76,21 @@ impl TurnReader {
             message: Message::default(),
             client_stops,
             model_stops: served.stops.clone(),
+            encoding: served.encoding.clone(),
+            tokens: None,
+            has_text: false,
+            input: None,
             begun: prefill.unwrap_or_default().trim().to_owned(),
             finish: Finish::Stop,
             usage: None,
             own: Duration::ZERO,
         }
+    }
+
+    /// The prompt has so many tokens: upstreams that report no usage do not say it.
+    pub(crate) fn prompt_tokens(mut self, input: Option<u64>) -> Self {
+        self.input = input;
+        self
     }
 
     /// What tells the client that an answer comes.
@@ -82,35 +101,74 @@ impl TurnReader {
     /// Reads a piece, and appends to `out` what the client gets.
     pub(crate) fn push(&mut self, piece: Piece, out: &mut String) {
         let began = Instant::now();
-        let Self { stream, reply, message, begun, .. } = self;
+        self.reads_ids(&piece);
+        let Self { stream, reply, message, begun, tokens, .. } = self;
         reply.logprobs(piece.logprobs);
-        stream.push(piece.text.as_str(), |event| pass_on(event, begun, message, reply, out));
+        let mut emit = |token: Token<'_>| stream.push_token(token, |event| pass_on(event, begun, message, reply, out));
+        match tokens {
+            Some(tokens) => tokens.push(&piece.text, &piece.ids, &mut emit),
+            None => stream.push(piece.text.as_str(), |event| pass_on(event, begun, message, reply, out)),
+        }
         if let Some((finish, text)) = piece.finish {
-            self.finish = match (finish, text) {
-                (finish @ (Finish::Length | Finish::ContentFilter), _) => finish,
-                // The end of the turn is one, whether or not the client named it as well.
-                (_, Some(text)) if self.client_stops.contains(&text) && !self.model_stops.contains(&text) => {
-                    Finish::StopSequence(text)
-                }
-                // A server that does not say which text it was.
-                (Finish::StopSequence(_), None) if !self.client_stops.is_empty() => Finish::StopSequence(String::new()),
-                (_, text) => {
-                    // The parser gets the end of the turn all the same: the white space before it is then no part of the answer.
-                    if let Some(text) = text.filter(|text| self.model_stops.contains(text)) {
-                        stream.push(text.as_str(), |event| pass_on(event, begun, message, reply, out));
-                    }
-                    Finish::Stop
-                }
-            };
+            self.ends(finish, text, out);
         }
         self.usage = piece.usage.or(self.usage);
         self.own += began.elapsed();
+    }
+
+    /// If the first piece with a text has ids, the parser gets tokens.
+    fn reads_ids(&mut self, piece: &Piece) {
+        if let Some(encoding) = self.encoding.as_ref().filter(|_| self.tokens.is_none() && !self.has_text)
+            && !piece.ids.is_empty()
+        {
+            self.options = encoding.options(&self.options);
+            self.stream = self.model.stream(&self.options);
+            self.tokens = Some(OutputTokens::new(encoding));
+        }
+        self.has_text |= !piece.text.is_empty();
+    }
+
+    /// The output is over; `text` ended it, if the upstream says so.
+    fn ends(&mut self, finish: Finish, text: Option<String>, out: &mut String) {
+        self.finish = match (finish, &text) {
+            (finish @ (Finish::Length | Finish::ContentFilter), _) => finish,
+            // The end of the turn is one, whether or not the client named it as well.
+            (_, Some(text)) if self.client_stops.contains(text) && !self.model_stops.contains(text) => {
+                Finish::StopSequence(text.clone())
+            }
+            // A server that does not say which text it was.
+            (Finish::StopSequence(_), None) if !self.client_stops.is_empty() => Finish::StopSequence(String::new()),
+            _ => Finish::Stop,
+        };
+        let Self { stream, reply, message, begun, tokens, .. } = self;
+        let mut emit = |token: Token<'_>| stream.push_token(token, |event| pass_on(event, begun, message, reply, out));
+        let is_special = |text: &str| tokens.as_ref().is_some_and(|tokens| tokens.encoding().is_control(text));
+        // The parser gets the end of the turn all the same: the white space before it is then no part of the answer.
+        let text = text.filter(|text| self.finish == Finish::Stop && self.model_stops.contains(text));
+        let by_text =
+            text.as_deref().map(|text| if is_special(text) { Token::special(text) } else { Token::text(text) });
+        if let Some(tokens) = tokens {
+            // A text of several tokens ended the output: their ids are no part of it.
+            tokens.finish(text.is_some() || matches!(self.finish, Finish::StopSequence(_)), &mut emit);
+        }
+        by_text.into_iter().for_each(emit);
     }
 
     /// The reasoning, if the usage is known and does not say how many tokens it has.
     pub(crate) fn uncounted_reasoning(&self) -> Option<&str> {
         let is_uncounted = self.usage.is_some_and(|usage| usage.reasoning.is_none());
         Some(self.message.reasoning_content.as_str()).filter(|text| is_uncounted && !text.is_empty())
+    }
+
+    /// Counts the tokens of the reasoning, if the tokenizer is at hand. Returns whether it is.
+    pub(crate) fn counts_reasoning(&mut self) -> bool {
+        let Some(encoding) = self.encoding.clone() else { return false };
+        // What is held back until the end is counted there.
+        let known =
+            self.tokens.as_ref().filter(|tokens| tokens.is_exact()).map(|_| self.stream.token_counts().reasoning);
+        let counted = || encoding.ids(&self.message.reasoning_content).map_or(0, |ids| ids.len());
+        self.count_reasoning(known.unwrap_or_else(counted) as u64);
+        true
     }
 
     /// The reasoning has so many tokens.
@@ -130,7 +188,12 @@ impl TurnReader {
             self.reply.event(&Event::Diagnostic(diagnostic.clone()), out);
         }
         let diagnostics = self.kinds();
-        let Self { reply, message, finish, usage, own, .. } = self;
+        let usage = self.usage.or_else(|| {
+            let (input, tokens) = self.input.zip(self.tokens.as_ref())?;
+            let reasoning = tokens.is_exact().then(|| self.stream.token_counts().reasoning as u64);
+            Some(Usage { reasoning, ..Usage::new(input, tokens.count()) })
+        });
+        let Self { reply, message, finish, own, .. } = self;
         let usage = match (rest.usage, usage) {
             (Some(before), Some(usage)) => Some(before.and(usage)),
             (before, usage) => usage.or(before),

@@ -6,6 +6,7 @@ mod openai;
 mod piece;
 mod pool;
 mod room;
+mod vocabulary;
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -21,16 +22,23 @@ use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig, base};
 use super::discover::{Listed, with_key};
 use super::guard::Trace;
 use super::lines::Events;
-use piece::{UNREACHABLE, excerpt, refused};
+use super::log::Log;
+use crate::finish::Finish;
+use piece::{Agreements, UNREACHABLE, excerpt, refused};
 
-pub(crate) use piece::{Ask, Piece, Trouble};
+pub(crate) use piece::{Ask, AskedIds, Piece, Trouble};
 pub(crate) use pool::{Checked, InUse, Pool, Standing};
+pub(crate) use vocabulary::VOCABULARY;
 
 /// The most bytes of an error that are read.
 const ERROR: usize = 64 << 10;
 
 /// How long `/health` waits for the upstream.
 const PROBE: Duration = Duration::from_secs(2);
+
+/// The endpoints that complete a text.
+const COMPLETIONS: &str = "/v1/completions";
+const COMPLETION: &str = "/completion";
 
 /// The connection to an upstream.
 #[derive(Debug)]
@@ -45,6 +53,9 @@ pub(crate) struct Upstream {
     listed: Listed,
     /// It has no endpoint that counts tokens.
     counts_nothing: AtomicBool,
+    /// What is known of its vocabularies.
+    agreements: Mutex<Agreements>,
+    log: Log,
 }
 
 impl Upstream {
@@ -52,8 +63,8 @@ impl Upstream {
         let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
         let client = client_builder(&url).connect_timeout(timeouts.connect).build()?;
         let (longest, adds_bos, listed) = (config.limits.line, Mutex::default(), Listed::default());
-        let counts_nothing = AtomicBool::new(false);
-        Ok(Self { client, url, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing })
+        let (counts_nothing, agreements, log) = (AtomicBool::new(false), Mutex::default(), config.log.clone());
+        Ok(Self { client, url, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing, agreements, log })
     }
 
     fn url(&self, path: &str) -> String {
@@ -130,19 +141,26 @@ impl Upstream {
 
     /// Sends a prompt; `choice` says which of several answers to it this is. The answer begins to be read when its first piece is asked for.
     async fn send(&self, ask: &Ask, choice: usize) -> Result<Answer, Trouble> {
+        let gives_ids = match &ask.ids {
+            Some(asked) => self.agree(&asked.encoding, &self.name_of(&ask.model, ask.any_name).await).await?.gives_ids,
+            None => false,
+        };
         let (path, body) = match self.config.api {
             UpstreamApi::OpenAi => {
                 let (name, room) = self.name_and_room(ask).await;
-                ("/v1/completions", openai::body(ask, choice, &name, room))
+                (COMPLETIONS, openai::body(ask, choice, &name, room, gives_ids))
             }
-            UpstreamApi::LlamaCpp => ("/completion", llama_cpp::body(ask, choice)),
+            UpstreamApi::LlamaCpp => (COMPLETION, llama_cpp::body(ask, choice, gives_ids)),
         };
         let began = Instant::now();
         let response = self.forward(path, &body, &ask.trace).await?;
         let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
+        // vLLM repeats the ids of the prompt, each with a comma.
+        let prompt = ask.ids.as_ref().map_or(0, |asked| asked.ids.len());
+        let longest = self.longest.saturating_add(12 * prompt);
         let form = match &kind {
-            kind if kind.contains("event-stream") => Form::Events(Events::new(self.longest)),
+            kind if kind.contains("event-stream") => Form::Events(Events::new(longest)),
             kind if kind.contains("json") => Form::Whole(Vec::new()),
             _ => {
                 let wait = timeout(self.timeouts.idle, beginning(response, ERROR));
@@ -161,7 +179,9 @@ impl Upstream {
             since: Some(began),
             limit: self.timeouts.first_byte,
             idle: self.timeouts.idle,
-            longest: self.longest,
+            longest,
+            stop_ids: ask.stop_ids(gives_ids),
+            stopped: false,
             finished: false,
             ended: false,
             _in_use: None,
@@ -223,6 +243,10 @@ pub(crate) struct Answer {
     limit: Duration,
     idle: Duration,
     longest: usize,
+    /// The tokens that end the output.
+    stop_ids: Vec<u32>,
+    /// One of them has been read.
+    stopped: bool,
     /// The reason of the end has been read.
     finished: bool,
     ended: bool,
@@ -265,13 +289,27 @@ impl Answer {
             self.ended |= last;
             return Ok(usage.map(|usage| Piece { usage: Some(usage), ..Piece::default() }));
         }
-        let piece = piece?;
+        let piece = self.cut(piece?);
         self.finished = piece.finish.is_some() || piece.last;
         self.ended |= piece.last;
-        if self.finished || !piece.text.is_empty() {
+        if self.finished || !piece.text.is_empty() || !piece.ids.is_empty() {
             self.token();
         }
         Ok(Some(piece).filter(|piece| *piece != Piece::default()))
+    }
+
+    /// Ends the output after a token that ends it. Most upstreams do so themselves, and then tell what it cost; one that writes on is
+    /// not waited for.
+    fn cut(&mut self, mut piece: Piece) -> Piece {
+        let says_more = !piece.text.is_empty() || !piece.ids.is_empty();
+        if self.stopped && says_more && piece.finish.is_none() {
+            return Piece { finish: Some((Finish::Stop, None)), last: true, ..Piece::default() };
+        }
+        if let Some(at) = piece.ids.iter().position(|id| self.stop_ids.contains(id)) {
+            piece.ids.truncate(at + 1);
+            self.stopped = true;
+        }
+        piece
     }
 
     /// A token has arrived: the next one is not waited for yet.

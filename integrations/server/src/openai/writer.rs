@@ -34,8 +34,10 @@ use crate::ids::{now, unique_id};
 /// ```
 #[derive(Debug)]
 pub struct ChunkWriter {
-    id: String,
-    created: u64,
+    /// These two are made with the first chunk, if nobody gives them before: where there is no clock, as in WebAssembly, the
+    /// caller has to.
+    id: Option<String>,
+    created: Option<u64>,
     model: String,
     reasoning: ReasoningName,
     choice: u32,
@@ -55,8 +57,8 @@ impl ChunkWriter {
     /// A writer for one turn of this model. `call_ids` come from [`Prepared`](crate::Prepared).
     pub fn new(model: impl Into<String>, call_ids: CallIds) -> Self {
         Self {
-            id: unique_id("chatcmpl-"),
-            created: now(),
+            id: None,
+            created: None,
             model: model.into(),
             reasoning: ReasoningName::default(),
             choice: 0,
@@ -72,13 +74,13 @@ impl ChunkWriter {
 
     /// The id of the response, if it is not to be a new one.
     pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = id.into();
+        self.id = Some(id.into());
         self
     }
 
-    /// When the response was made, in seconds since 1970; now, unless this says otherwise.
+    /// When the response was made, in seconds since 1970; the time of the first chunk, unless this says otherwise.
     pub fn created(mut self, seconds: u64) -> Self {
-        self.created = seconds;
+        self.created = Some(seconds);
         self
     }
 
@@ -183,9 +185,9 @@ impl ChunkWriter {
         let tokens = self.logprobs.as_mut().map(std::mem::take).filter(|tokens| !tokens.is_empty());
         let logprobs = tokens.map(|content| Logprobs { content });
         ChatCompletionChunk {
-            id: self.id.clone(),
+            id: self.id.get_or_insert_with(|| unique_id("chatcmpl-")).clone(),
             object: "chat.completion.chunk".to_owned(),
-            created: self.created,
+            created: *self.created.get_or_insert_with(now),
             model: self.model.clone(),
             choices: vec![ChunkChoice { index: self.choice, delta, logprobs, finish_reason: None }],
             usage: self.include_usage.then_some(None),

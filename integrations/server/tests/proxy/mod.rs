@@ -6,6 +6,10 @@ mod choices;
 mod clients;
 mod contact;
 mod faults;
+#[cfg(feature = "tokens")]
+mod id_upstream;
+#[cfg(feature = "tokens")]
+mod ids;
 mod limits;
 mod promises;
 mod prompts;

@@ -17,16 +17,19 @@ const PATTERN: u8 = 2;
 const DROPPED: [&str; 7] =
     ["input_prefix", "input_suffix", "messages", "n_cmpl", "n_probs", "response_fields", "return_tokens"];
 
-/// The body of the request.
-pub(super) fn body(ask: &Ask, choice: usize) -> Value {
+/// The body of the request. `gives_ids` says that the upstream gives the ids of what it writes.
+pub(super) fn body(ask: &Ask, choice: usize, gives_ids: bool) -> Value {
     let mut body = ask.settings(&DROPPED, choice);
     let own = json!({
-        "prompt": ask.prompt,
+        "prompt": ask.prompt(),
         "stream": true,
         "cache_prompt": true,
-        "stop": ask.stops,
+        "stop": ask.stop_texts(gives_ids),
     });
     body.extend(own.as_object().cloned().unwrap_or_default());
+    if gives_ids {
+        body.insert("return_tokens".to_owned(), true.into());
+    }
     if let Some(most) = ask.max_tokens {
         body.insert("n_predict".to_owned(), most.into());
     }
@@ -69,6 +72,8 @@ fn trigger(trigger: &Trigger) -> Value {
 #[derive(Deserialize)]
 struct Chunk {
     content: Option<String>,
+    #[serde(default)]
+    tokens: Vec<u32>,
     stop: Option<bool>,
     stop_type: Option<String>,
     stopping_word: Option<String>,
@@ -87,6 +92,7 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     let chunk: Result<Chunk, _> = serde_json::from_str(text);
     let Ok(Chunk {
         content: Some(content),
+        tokens,
         stop,
         stop_type,
         stopping_word,
@@ -108,7 +114,7 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     // A whole answer has them all once more at its end, where a stream has none.
     let logprobs = completion_probabilities.iter().filter_map(logprobs).collect();
     let usage = usage.map(|(input, output)| Usage::new(input, output));
-    Ok(Piece { text: content, finish, usage, logprobs, last })
+    Ok(Piece { text: content, ids: tokens, finish, usage, logprobs, last })
 }
 
 /// The probability of a token, and of the likely ones beside it: OpenAI's form, but for the number of each token.
@@ -131,6 +137,7 @@ mod tests {
             any_name: false,
             model: "m".to_owned(),
             prompt: "Hi".to_owned(),
+            ids: None,
             adds_bos: true,
             stops: vec!["<end>".to_owned()],
             max_tokens: Some(5),
@@ -141,7 +148,7 @@ mod tests {
             preserved: vec!["<call>".to_owned()],
             trace: Trace::default(),
         };
-        body(&ask, 0)
+        body(&ask, 0, false)
     }
 
     fn grammar(triggers: Vec<Trigger>, prefill: &str) -> Grammar {

@@ -10,12 +10,12 @@ use crate::finish::Usage;
 /// Settings that would change the form of the answer.
 const DROPPED: [&str; 7] = ["best_of", "echo", "input", "messages", "prompt_logprobs", "return_token_ids", "suffix"];
 
-/// The body of the request.
-pub(super) fn body(ask: &Ask, choice: usize, model: &str, max_tokens: u64) -> Value {
+/// The body of the request. `gives_ids` says that the upstream gives the ids of what it writes.
+pub(super) fn body(ask: &Ask, choice: usize, model: &str, max_tokens: u64, gives_ids: bool) -> Value {
     let mut body = ask.settings(&DROPPED, choice);
     let own = json!({
         "model": model,
-        "prompt": ask.prompt,
+        "prompt": ask.prompt(),
         "stream": true,
         "stream_options": {"include_usage": true},
         "max_tokens": max_tokens,
@@ -28,8 +28,16 @@ pub(super) fn body(ask: &Ask, choice: usize, model: &str, max_tokens: u64) -> Va
     if let Some(likely) = ask.likely() {
         body.insert("logprobs".to_owned(), likely.into());
     }
-    if !ask.stops.is_empty() {
-        body.insert("stop".to_owned(), ask.stops.clone().into());
+    let stops = ask.stop_texts(gives_ids);
+    if !stops.is_empty() {
+        body.insert("stop".to_owned(), stops.into());
+    }
+    if gives_ids {
+        body.insert("return_token_ids".to_owned(), true.into());
+        let own = ask.stop_ids(gives_ids).into_iter().map(Value::from);
+        let asked = body.get("stop_token_ids").and_then(Value::as_array);
+        let all: Vec<Value> = asked.into_iter().flatten().cloned().chain(own).collect();
+        body.insert("stop_token_ids".to_owned(), all.into());
     }
     if let Some(grammar) = ask.grammar.as_ref().filter(|grammar| !grammar.text.is_empty()) {
         body.extend(constraint(ask.engine, &grammar.text));
@@ -64,6 +72,7 @@ struct Chunk {
 struct Choice {
     index: Option<u64>,
     text: Option<String>,
+    token_ids: Option<Vec<u32>>,
     finish_reason: Option<String>,
     logprobs: Option<Value>,
     /// The text that ended the output, or the number of a token: vLLM's name for it.
@@ -102,6 +111,7 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     let mut piece = Piece { usage: usage.and_then(tokens), ..Piece::default() };
     if let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or_default() == 0) {
         piece.text = choice.text.unwrap_or_default();
+        piece.ids = choice.token_ids.unwrap_or_default();
         piece.logprobs = choice.logprobs.as_ref().map(logprobs).unwrap_or_default();
         let by = [&choice.stop_reason, &choice.matched_stop].into_iter().flatten().find_map(Value::as_str);
         // Before the end, some servers send an empty text.

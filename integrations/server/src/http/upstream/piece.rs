@@ -1,11 +1,14 @@
 //! What the upstream is asked, the pieces of its answer, and its errors: what the protocols share.
 
+use std::collections::HashMap;
+
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 use unjinja_dynamic::{Grammar, Target};
 
 use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
+use crate::http::encoding::Encoding;
 use crate::http::guard::Trace;
 
 /// The most characters of what the upstream said that a client is told.
@@ -25,6 +28,8 @@ pub(crate) struct Ask {
     /// The upstream may know the model under another name: the client chose this one.
     pub any_name: bool,
     pub prompt: String,
+    /// The prompt as ids, which are sent in its place.
+    pub ids: Option<AskedIds>,
     /// The upstream is to begin the prompt with BOS. If not, the prompt has it, or needs none.
     pub adds_bos: bool,
     pub stops: Vec<String>,
@@ -41,7 +46,39 @@ pub(crate) struct Ask {
     pub trace: Trace,
 }
 
+/// A prompt as ids.
+#[derive(Debug)]
+pub(crate) struct AskedIds {
+    pub ids: Vec<u32>,
+    /// How many special tokens texts of the request spell.
+    pub spelled: usize,
+    pub encoding: Encoding,
+    /// Texts that end a turn and are one token each, with their ids.
+    pub stops: Vec<(String, u32)>,
+}
+
 impl Ask {
+    /// The prompt, as ids if it has them.
+    pub(super) fn prompt(&self) -> Value {
+        match &self.ids {
+            Some(asked) => asked.ids.as_slice().into(),
+            None => self.prompt.as_str().into(),
+        }
+    }
+
+    /// The ids that end the output, if the upstream gives ids.
+    pub(super) fn stop_ids(&self, gives_ids: bool) -> Vec<u32> {
+        let asked = self.ids.as_ref().filter(|_| gives_ids);
+        asked.map(|asked| asked.stops.iter().map(|(_, id)| *id).collect()).unwrap_or_default()
+    }
+
+    /// The texts that end the output. Of an upstream that gives ids, tokens are told by these: text that spells one goes on.
+    pub(super) fn stop_texts(&self, gives_ids: bool) -> Vec<String> {
+        let asked = self.ids.as_ref().filter(|_| gives_ids);
+        let is_token = |text: &&String| asked.is_some_and(|asked| asked.stops.iter().any(|(stop, _)| stop == *text));
+        self.stops.iter().filter(|stop| !is_token(stop)).cloned().collect()
+    }
+
     /// The sampler's settings without those that would change the form of the answer. Of several answers to one request, each has a
     /// seed of its own: with the same seed they would be the same.
     pub(super) fn settings(&self, dropped: &[&str], choice: usize) -> Map<String, Value> {
@@ -61,10 +98,22 @@ impl Ask {
     }
 }
 
+/// What is known of an upstream that has the vocabulary of a model's tokenizer, or does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Agreement {
+    /// It gives the ids of what it writes.
+    pub gives_ids: bool,
+}
+
+/// What is known, by the number of an encoding and the name of a model.
+pub(super) type Agreements = HashMap<(u64, String), Agreement>;
+
 /// A piece of the upstream's answer.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Piece {
     pub text: String,
+    /// The ids of its tokens, if the upstream gives them. Text may come later than its ids.
+    pub ids: Vec<u32>,
     /// Why the output ended, and the text that ended it.
     pub finish: Option<(Finish, Option<String>)>,
     pub usage: Option<Usage>,

@@ -12,9 +12,10 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::piece::UNREACHABLE;
-use super::{Answer, Ask, Trouble, Upstream};
+use super::{Answer, Ask, Trouble, Upstream, VOCABULARY};
 use crate::http::config::{Config, UpstreamConfig, base};
 use crate::http::discover::UpstreamModel;
+use crate::http::encoding::Encoding;
 use crate::http::guard::Trace;
 use crate::http::log::{Log, LogLine};
 use crate::http::metrics::Metrics;
@@ -223,6 +224,27 @@ impl Pool {
                 Err(trouble) => tries.failed(&member, trouble)?,
             }
         }
+    }
+
+    /// Why ids of a model's tokenizer cannot go to one of the upstreams that can be reached: another vocabulary, or it takes no ids.
+    pub(crate) async fn disagrees(&self, encoding: &Encoding, (model, any_name): Wanted<'_>) -> Option<String> {
+        for member in self.members.iter().filter(|member| member.is_up()) {
+            let upstream = &member.upstream;
+            let models = upstream.models().await;
+            // One that has other models does not get this one's requests.
+            if !models.is_empty() && Upstream::named(&models, model, any_name).is_none() {
+                continue;
+            }
+            let name = upstream.name_of(model, any_name).await;
+            match upstream.agree(encoding, &name).await {
+                Err(trouble) if trouble.kind == VOCABULARY => {
+                    return Some(format!("{}: {}", base(&upstream.url), trouble.error.message()));
+                }
+                // One that cannot be reached is asked before its first prompt.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        None
     }
 
     /// Whether the upstreams put BOS before a prompt. They are of one kind, so the first one that can be reached says so for all.

@@ -42,6 +42,7 @@ impl Upstream {
         if self.listed.set(models.clone()) != models {
             *self.adds_bos.lock().unwrap_or_else(PoisonError::into_inner) = None;
             self.counts_nothing.store(false, Ordering::Relaxed);
+            self.agreements().clear();
         }
         Some(models)
     }
@@ -73,6 +74,10 @@ impl Upstream {
     async fn room(&self, ask: &Ask, name: &str, context: Option<u64>) -> u64 {
         let wanted = ask.max_tokens.or(self.config.max_tokens);
         let Some(context) = context else { return wanted.unwrap_or(UNKNOWN) };
+        if let Some(asked) = &ask.ids {
+            let left = context.saturating_sub(asked.ids.len() as u64).max(1);
+            return wanted.map_or(left, |wanted| wanted.min(left));
+        }
         // A token has at least one byte. A tokenizer may add BOS, and a token for the beginning of a word.
         let left = context.saturating_sub(ask.prompt.len() as u64 + 2);
         match wanted {
