@@ -1,17 +1,19 @@
 //! Conversations from Python: the messages, and the variables of a template.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::Value;
-use unjinja_dynamic::Template;
+use unjinja_dynamic::{Conversation, Model, Template};
 use unjinja_spec::nearest;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, model_error};
 use crate::json;
 use crate::message::Message;
+use crate::tools::tools_of;
 
 /// The messages of a conversation as JSON. A `Message` is handed over in OpenAI's form; this is the only place that does so.
 pub(crate) fn messages_of(messages: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -37,6 +39,68 @@ pub(crate) fn messages_of(messages: &Bound<'_, PyAny>) -> PyResult<Value> {
         list.push(value);
     }
     Ok(Value::Array(list))
+}
+
+/// What `Model.render` and `Encoder.encode` take, by their names in Python.
+pub(crate) struct Arguments<'a, 'py> {
+    pub(crate) messages: &'a Bound<'py, PyAny>,
+    pub(crate) tools: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) thinking: Option<bool>,
+    pub(crate) add_generation_prompt: bool,
+    pub(crate) as_given: bool,
+    pub(crate) variables: Option<&'a Bound<'py, PyDict>>,
+}
+
+impl Arguments<'_, '_> {
+    /// The conversation for a template that reads these variables. `method` is the method of Python that took the arguments, for errors.
+    pub(crate) fn conversation(&self, reads: Reads<'_>, method: &str) -> PyResult<Conversation> {
+        let messages = messages_of(self.messages)?;
+        let mut conversation = Conversation::new(messages).generation_prompt(self.add_generation_prompt);
+        if self.as_given {
+            conversation = conversation.as_given();
+        }
+        if let Some(tools) = tools_of(self.tools)? {
+            conversation = conversation.tools(tools.get().json.clone());
+        }
+        if let Some(on) = self.thinking {
+            conversation = conversation.thinking(on);
+        }
+        reads.with_variables(method, conversation, self.variables)
+    }
+}
+
+/// The variables that the template of a model reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Reads<'m> {
+    pub(crate) model: &'m Model,
+    /// Their names, once somebody asked for them.
+    pub(crate) names: &'m OnceLock<BTreeSet<String>>,
+}
+
+impl<'m> Reads<'m> {
+    pub(crate) fn names(self) -> PyResult<&'m BTreeSet<String>> {
+        let template = self.model.parsed_template().map_err(model_error)?;
+        Ok(self.names.get_or_init(|| template.variables()))
+    }
+
+    /// The conversation with these variables, which must be ones that the template reads.
+    pub(crate) fn with_variables(
+        self,
+        method: &str,
+        mut conversation: Conversation,
+        variables: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Conversation> {
+        if let Some(variables) = variables.filter(|variables| !variables.is_empty()) {
+            let template = self.model.parsed_template().map_err(model_error)?;
+            check_variables(method, template, self.names()?, variables)?;
+        }
+        for (name, value) in variables.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let value = json::from_python(&value, &name, RequestError::new_err)?;
+            conversation = conversation.variable(name, value);
+        }
+        Ok(conversation)
+    }
 }
 
 /// Parameters of `apply_chat_template` in transformers that do not change the text, so a call of it can be copied. `documents` is
@@ -67,7 +131,8 @@ const PARAMETERS: [&str; 4] = ["add_generation_prompt", "messages", "thinking", 
 
 /// Checks that a template reads the variables that a caller gives it: one that it does not read is a name with a typing error, or
 /// the name of another template.
-pub(crate) fn check_variables(
+fn check_variables(
+    method: &str,
     template: &Template,
     reads: &BTreeSet<String>,
     given: &Bound<'_, PyDict>,
@@ -78,7 +143,7 @@ pub(crate) fn check_variables(
         if reads.contains(&name) || WITHOUT_EFFECT.contains(&&*name) || is_token() {
             continue;
         }
-        let start = format!("render() got an unexpected keyword argument '{name}'");
+        let start = format!("{method}() got an unexpected keyword argument '{name}'");
         let known = NOT_HERE.into_iter().find(|(known, _)| *known == name);
         let text = match known {
             Some(_) if !value.is_truthy()? => continue,

@@ -4,13 +4,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unjinja_analyzer::verify;
 use unjinja_dynamic::Model;
+use unjinja_export::lint::lint_response_template;
 use unjinja_export::response_template::{
     Dialect, Example as RustExample, Export as RustExport, Loss as RustLoss, export, written_json,
 };
 
-use crate::data::{Fields, Reduced};
+use crate::data::{Fields, Reduced, no_list};
 use crate::error::{LoadError, RequestError, model_error};
 use crate::json::{self, Json};
+use crate::lint::Finding;
+use crate::reader::dialect;
 
 /// A response template, and what it does not express. Made by `Model.export`.
 ///
@@ -21,12 +24,14 @@ use crate::json::{self, Json};
 /// ('<assistant>', 20, 20, [])
 ///
 /// Args:
-///     reader: Who reads it: `transformers`, `vllm` or `sglang`.
+///     reader: Who reads it: `transformers`, `transformers@5.23`, `vllm` or `sglang`.
 ///     response_template: The response template, a dict.
 ///     tried: How many random conversations were tried.
 ///     held: How many of them came back.
 ///     losses: What does not come back, a list of `Loss`.
 ///     notes: What its user should know, in sentences.
+///     needs: The oldest version of the reader that reads all that came back, such as `transformers 5.24`.
+///     findings: What `unjinja lint` says of the response template for this reader, a list of `Finding`.
 #[pyclass(frozen, eq, module = "unjinja")]
 #[derive(PartialEq)]
 pub(crate) struct Export {
@@ -44,6 +49,10 @@ pub(crate) struct Export {
     /// What its user should know, and no response template can change.
     #[pyo3(get)]
     notes: Vec<String>,
+    /// The oldest version of the reader that reads all that came back, such as `transformers 5.24`.
+    #[pyo3(get)]
+    needs: String,
+    findings: Vec<Finding>,
 }
 
 impl Export {
@@ -55,10 +64,12 @@ impl Export {
         let template = model.parsed_template().map_err(model_error)?;
         let verification = verify(template, model.spec(), count, seed);
         let export = export(model.spec(), reader, &verification);
-        let RustExport { dialect, json, tried, held, losses, notes } =
+        let RustExport { dialect, oldest, json, tried, held, losses, notes } =
             export.map_err(|problems| LoadError::new_err(problems.to_string()))?;
         let losses = losses.into_iter().map(Loss::new).collect();
-        Ok(Self { dialect, response_template: Json(json), tried, held, losses, notes })
+        let found = lint_response_template(&json, template, model.spec(), &verification, &[dialect]);
+        let (findings, needs) = (found.into_iter().map(Finding::new).collect(), oldest.title().to_owned());
+        Ok(Self { dialect, response_template: Json(json), tried, held, losses, notes, needs, findings })
     }
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
@@ -68,21 +79,20 @@ impl Export {
             .needed("tried", self.tried)?
             .needed("held", self.held)?
             .needed("losses", self.losses())?
-            .needed("notes", &self.notes)
+            .needed("notes", &self.notes)?
+            .optional("needs", &self.needs, self.dialect.title())?
+            .optional("findings", self.findings(), no_list(py))
     }
-}
-
-/// The reader of a name.
-pub(crate) fn dialect(name: &str) -> PyResult<Dialect> {
-    name.parse().map_err(|_| {
-        let known = Dialect::ALL.map(|dialect| format!("{:?}", dialect.name())).join(", ");
-        RequestError::new_err(format!("reader: {name:?} is unknown; use one of {known}"))
-    })
 }
 
 #[pymethods]
 impl Export {
     #[new]
+    #[pyo3(
+        signature = (reader, response_template, tried, held, losses, notes, needs=None, findings=Vec::new()),
+        text_signature = "(reader, response_template, tried, held, losses, notes, needs=None, findings=())"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "the fields")]
     fn made(
         reader: &str,
         response_template: &Bound<'_, PyAny>,
@@ -90,14 +100,18 @@ impl Export {
         held: u32,
         losses: Vec<PyRef<'_, Loss>>,
         notes: Vec<String>,
+        needs: Option<String>,
+        findings: Vec<PyRef<'_, Finding>>,
     ) -> PyResult<Self> {
         let dialect = dialect(reader)?;
         let response_template = Json(json::from_python(response_template, "response_template", RequestError::new_err)?);
         let losses = losses.iter().map(|loss| (*loss).clone()).collect();
-        Ok(Self { dialect, response_template, tried, held, losses, notes })
+        let findings = findings.iter().map(|finding| (*finding).clone()).collect();
+        let needs = needs.unwrap_or_else(|| dialect.title().to_owned());
+        Ok(Self { dialect, response_template, tried, held, losses, notes, needs, findings })
     }
 
-    /// The reader: `transformers`, `vllm` or `sglang`.
+    /// The reader: `transformers`, `transformers@5.23`, `vllm` or `sglang`.
     #[getter]
     fn reader(&self) -> &'static str {
         self.dialect.name()
@@ -109,9 +123,17 @@ impl Export {
         self.losses.clone()
     }
 
+    /// What `unjinja lint` says of the response template for this reader.
+    #[getter]
+    fn findings(&self) -> Vec<Finding> {
+        self.findings.clone()
+    }
+
     /// All of it, as `unjinja export --format json` prints it.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = self.fields(py)?.dict()?;
+        let findings = self.findings.iter().map(|finding| finding.to_dict(py)).collect::<PyResult<Vec<_>>>()?;
+        dict.set_item("findings", findings)?;
         let losses = self.losses.iter().map(|loss| loss.to_dict(py)).collect::<PyResult<Vec<_>>>()?;
         dict.set_item("losses", losses)?;
         Ok(dict)

@@ -3,13 +3,18 @@
 //!
 //! There is no global state. A stream can move between threads, and long work is done without the interpreter's lock.
 
+mod batch;
+mod bridge;
 mod conversation;
 mod data;
+mod encoded;
+mod encoder;
 mod error;
 mod event;
 mod export;
 mod grammar;
 mod json;
+mod label;
 mod lint;
 mod loading;
 mod message;
@@ -17,9 +22,12 @@ mod model;
 mod openai;
 mod options;
 mod prompt;
+mod reader;
 mod request;
 mod span;
 mod stream;
+mod token_stream;
+mod tokenizer;
 mod tools;
 mod turn;
 
@@ -29,13 +37,23 @@ mod _lib {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::error::{GrammarError, LoadError, RenderError, RequestError, ToolsError, UnjinjaError};
+    use crate::bridge::{Bridge, Decoded, Rewrite};
+    #[pymodule_export]
+    use crate::encoded::{Encoded, Spelled};
+    #[pymodule_export]
+    use crate::encoder::Encoder;
+    #[pymodule_export]
+    use crate::error::{
+        BridgeError, EncodeError, GrammarError, LoadError, RenderError, RequestError, ToolsError, UnjinjaError,
+    };
     #[pymodule_export]
     use crate::event::Event;
     #[pymodule_export]
     use crate::export::{Example, Export, Loss};
     #[pymodule_export]
     use crate::grammar::Grammar;
+    #[pymodule_export]
+    use crate::label::Label;
     #[pymodule_export]
     use crate::lint::{Finding, lint, lint_template};
     #[pymodule_export]
@@ -50,6 +68,8 @@ mod _lib {
     use crate::span::Span;
     #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::token_stream::TokenStream;
     #[pymodule_export]
     use crate::tools::Tools;
 

@@ -14,8 +14,8 @@ use unjinja_export::response_template::{Dialect, find};
 
 use crate::data::{Fields, NO_TEXT, Reduced};
 use crate::error::{LoadError, RequestError};
-use crate::export::dialect;
 use crate::json::{self, Json};
+use crate::reader::dialect;
 
 /// Something in a template that its maintainer should look at.
 ///
@@ -38,7 +38,7 @@ use crate::json::{self, Json};
 ///     expected: What the template should make of it, or None.
 ///     actual: What it makes of it, or None.
 #[pyclass(frozen, eq, get_all, module = "unjinja")]
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Finding {
     /// The rule, such as `null-content`. `docs/lint.md` lists them.
     rule: String,
@@ -67,7 +67,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    fn new(finding: RustFinding) -> Self {
+    pub(crate) fn new(finding: RustFinding) -> Self {
         let (conversation, output, expected, actual) = match finding.evidence {
             Some(Evidence::Conversation { conversation, expected, actual }) => {
                 (Some(Json(conversation)), None, Some(expected), Some(actual))
@@ -156,7 +156,7 @@ impl Finding {
         ("rule", "severity", "target", "readers", "message");
 
     /// All fields by their names, as `unjinja lint --format json` prints them.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    pub(crate) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.fields(py)?.dict()
     }
 
@@ -247,7 +247,8 @@ impl Question {
 ///     path: A folder or file, as in `Model.from_pretrained`. Raises LoadError if it holds no template.
 ///     response_template: The response template, a dict, or one that holds it. The default is the one in the same file, or next to
 ///         it in `tokenizer_config.json` or `response_template.json`.
-///     readers: For whom the response template is written: `"transformers"`, `"vllm"`, `"sglang"`. The default is all of them.
+///     readers: For whom the response template is written: `"transformers"`, `"transformers@5.23"`, `"vllm"`,
+///         `"sglang"`. The default is all of them.
 ///     overlay: The text of an overlay in TOML, which corrects what is known about the chat template.
 ///     count: How many random conversations are tried with the response template.
 #[pyfunction]
@@ -279,7 +280,8 @@ pub(crate) fn lint(
 ///     eos_token: The text of `eos_token` in the template.
 ///     special_tokens: All special tokens of the tokenizer. Without them, every marker with brackets or bars counts as one.
 ///     response_template: The response template that belongs to it, a dict, or one that holds it. The default is none.
-///     readers: For whom the response template is written: `"transformers"`, `"vllm"`, `"sglang"`. The default is all of them.
+///     readers: For whom the response template is written: `"transformers"`, `"transformers@5.23"`, `"vllm"`,
+///         `"sglang"`. The default is all of them.
 ///     overlay: The text of an overlay in TOML, which corrects what is known about the chat template.
 ///     count: How many random conversations are tried with the response template.
 #[pyfunction]

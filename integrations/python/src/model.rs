@@ -15,16 +15,17 @@ use unjinja_dynamic::{
     Status,
 };
 
-use crate::conversation::{check_variables, messages_of};
+use crate::conversation::{Arguments, Reads, messages_of};
 use crate::data::Reduced;
-use crate::error::{GrammarError, LoadError, RequestError, model_error};
-use crate::export::{Export, dialect};
+use crate::error::{GrammarError, LoadError, model_error};
+use crate::export::Export;
 use crate::grammar::{Grammar, schema_of, target_of};
 use crate::json;
 use crate::loading::load;
 use crate::message::Message;
 use crate::options::{Known, choice_of, cut_calls_of, unparsed_of};
 use crate::prompt::{prompt_object, turn_of};
+use crate::reader::dialect;
 use crate::request::Request;
 use crate::stream::Stream;
 use crate::tools::tools_of;
@@ -65,26 +66,13 @@ fn tokens_of(model: &RustModel) -> Option<&SpecialTokens> {
 }
 
 impl Model {
-    /// The conversation with these variables of the template, which must be ones that it reads.
-    fn with_variables(
-        &self,
-        mut conversation: Conversation,
-        variables: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Conversation> {
-        if let Some(variables) = variables.filter(|variables| !variables.is_empty()) {
-            check_variables(self.model.parsed_template().map_err(model_error)?, self.variables()?, variables)?;
-        }
-        for (name, value) in variables.into_iter().flatten() {
-            let name: String = name.extract()?;
-            let value = json::from_python(&value, &name, RequestError::new_err)?;
-            conversation = conversation.variable(name, value);
-        }
-        Ok(conversation)
+    pub(crate) fn inner(&self) -> &RustModel {
+        &self.model
     }
 
-    fn variables(&self) -> PyResult<&BTreeSet<String>> {
-        let template = self.model.parsed_template().map_err(model_error)?;
-        Ok(self.variables.get_or_init(|| template.variables()))
+    /// The variables that the template reads.
+    pub(crate) fn reads(&self) -> Reads<'_> {
+        Reads { model: &self.model, names: &self.variables }
     }
 }
 
@@ -231,7 +219,7 @@ impl Model {
     /// The variables that the template reads, in alphabetical order: what `render` takes. Empty without a template.
     #[getter(variables)]
     fn variable_names(&self) -> Vec<String> {
-        self.variables().map(|names| names.iter().cloned().collect()).unwrap_or_default()
+        self.reads().names().map(|names| names.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Special tokens and markers that a server must keep in the text of an output.
@@ -279,17 +267,8 @@ impl Model {
         as_given: bool,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut conversation = Conversation::new(messages_of(messages)?).generation_prompt(add_generation_prompt);
-        if as_given {
-            conversation = conversation.as_given();
-        }
-        if let Some(tools) = tools_of(tools)? {
-            conversation = conversation.tools(tools.get().json.clone());
-        }
-        if let Some(on) = thinking {
-            conversation = conversation.thinking(on);
-        }
-        let conversation = self.with_variables(conversation, variables)?;
+        let given = Arguments { messages, tools, thinking, add_generation_prompt, as_given, variables };
+        let conversation = given.conversation(self.reads(), "render")?;
         if !add_generation_prompt {
             let text = py.detach(|| self.model.render(&conversation)).map_err(model_error)?;
             return prompt_object(py, &text, "");
@@ -340,7 +319,8 @@ impl Model {
         cut_calls: &str,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Request> {
-        let conversation = self.with_variables(Conversation::new(messages_of(messages)?), variables)?;
+        let conversation =
+            self.reads().with_variables("request", Conversation::new(messages_of(messages)?), variables)?;
         let parsing = Options::new().unparsed(unparsed_of(unparsed)?).cut_calls(cut_calls_of(cut_calls)?);
         let mut options = RequestOptions::new()
             .tool_choice(choice_of(tool_choice)?)
@@ -548,7 +528,8 @@ impl Model {
     /// takes about a second. Raises RequestError if the format is not supported, and LoadError if there is no response template.
     ///
     /// Args:
-    ///     reader: For whom: `"transformers"`, `"vllm"` or `"sglang"`. They take different ones. Raises RequestError if it is another.
+    ///     reader: For whom: `"transformers"`, which is the newest version, `"transformers@5.23"`, `"vllm"` or `"sglang"`. They take
+    ///         different ones. Raises RequestError if it is another.
     ///     count: How many random conversations are tried.
     ///     seed: Where the random conversations begin: the same number gives the same ones.
     #[pyo3(signature = (reader, *, count=200, seed=1))]

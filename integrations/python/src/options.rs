@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use serde_json::Value;
 use unjinja_dynamic::{CutCalls, Model, Options, ToolChoice, Unparsed};
+use unjinja_tokens::{EncodeOptions, SpelledTokens};
 
 use crate::error::RequestError;
 use crate::json;
@@ -100,4 +101,18 @@ pub(crate) fn choice_of(value: Option<&Bound<'_, PyAny>>) -> PyResult<ToolChoice
     }
     let next = "use \"auto\", \"required\", \"none\" or {\"type\": \"function\", \"function\": {\"name\": …}}";
     Err(RequestError::new_err(format!("tool_choice: {value} is unknown; {next}")))
+}
+
+/// What becomes of control tokens that a text spells.
+pub(crate) fn spelled_of(name: &str) -> PyResult<EncodeOptions> {
+    let spelled = match name {
+        "text" => SpelledTokens::AsText,
+        "refuse" => SpelledTokens::Refused,
+        "trust" => SpelledTokens::Trusted,
+        other => {
+            let text = format!("spelled: {other:?} is unknown; use \"text\", \"refuse\" or \"trust\"");
+            return Err(RequestError::new_err(text));
+        }
+    };
+    Ok(EncodeOptions::new().spelled_tokens(spelled))
 }

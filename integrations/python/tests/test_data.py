@@ -14,12 +14,32 @@ import pytest
 from shared import TEMPLATES, TOOLS, WEATHER, load
 
 import unjinja
-from unjinja import Diagnostic, Event, Example, Export, Finding, Grammar, Loss, Message, Model, Prompt, Span, ToolCall, Tools
+from unjinja import (
+    Bridge,
+    Decoded,
+    Diagnostic,
+    Event,
+    Example,
+    Export,
+    Finding,
+    Grammar,
+    Label,
+    Loss,
+    Message,
+    Model,
+    Prompt,
+    Rewrite,
+    Span,
+    Spelled,
+    ToolCall,
+    Tools,
+)
 
 CALL = ToolCall("get_weather", '{"city": "Zürich"}', "call00001", False)
 NOTED = Diagnostic("unknown_tool", 0, 7, "get_wether", "get_weather")
 READ = {"content": "a", "tool_calls": [{"name": "f", "arguments": "{}"}]}
 EXAMPLE = Example("<a>", True, {"content": "<a>"}, READ)
+LABEL = Label(1, "call", True)
 LOSS = Loss("python_calls", "Calls are lost.", 3, EXAMPLE)
 
 # An object of each class, one that differs from it, and what `repr` writes.
@@ -69,10 +89,23 @@ OBJECTS: list[tuple[Any, Any, str]] = [
         "Finding('null-content', 'error', 'chat_template', [], 'It fails.', line=3, conversation={'messages': [None, 1.5]})",
     ),
     (Tools(WEATHER), Tools(TOOLS), f"Tools({WEATHER!r})"),
+    (LABEL, Label(None, "call", True), "Label(1, 'call', True)"),
+    (Spelled("<x>", "tools", (0, 3)), Spelled("<x>", "tools", (0, 4)), "Spelled('<x>', 'tools', (0, 3))"),
+    (Decoded(Message("Hi"), [LABEL]), Decoded(Message("Hi"), []), "Decoded(Message(content='Hi'), [Label(1, 'call', True)])"),
+    (
+        Bridge([7], [LABEL], True, {"content": None}),
+        Bridge([7], [LABEL], False, {"content": None}),
+        "Bridge([7], [Label(1, 'call', True)], True, {'content': None})",
+    ),
+    (
+        Rewrite(1, 7, "a", "", (1, 2), sentence="It changes."),
+        Rewrite(1, 7, "a", ""),
+        "Rewrite(1, 7, 'a', '', before_at=(1, 2), sentence='It changes.')",
+    ),
 ]
 
 # They hold dicts, and a dict has no hash.
-WITHOUT_HASH = (Example, Loss, Export, Finding)
+WITHOUT_HASH = (Example, Loss, Export, Finding, Bridge)
 
 
 @pytest.mark.parametrize(("made", "other", "text"), OBJECTS, ids=lambda value: type(value).__qualname__)
@@ -97,7 +130,7 @@ def test_every_class_is_tried() -> None:
     tried = {type(made).__qualname__.split(".")[0] for made, _, _ in OBJECTS}
     classes = {name for name, value in vars(unjinja).items() if isinstance(value, type) and not issubclass(value, Exception)}
     # These have tests of their own.
-    assert classes - tried == {"Model", "OpenAIChunks", "Prompt", "Request", "Stream"}
+    assert classes - tried == {"Encoded", "Encoder", "Model", "OpenAIChunks", "Prompt", "Request", "Stream", "TokenStream"}
     assert {type(made) for made, _, _ in EVENTS} == {value for value in vars(Event).values() if isinstance(value, type)}
 
 
@@ -197,7 +230,7 @@ def test_results_of_the_package_are_pickled(qwen3: Model) -> None:
     made += qwen3.stream(tools=WEATHER).push_spans(broken)
     made += [qwen3.grammar(WEATHER), qwen3.grammar(WEATHER, "xgrammar"), qwen3.grammar(TOOLS, "llguidance")]
     made += unjinja.lint_template("{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}")
-    lossy = load(next(path for path in TEMPLATES if path.stem == "python_calls")).export("transformers", count=20)
+    lossy = load(next(path for path in TEMPLATES if path.stem == "python_calls")).export("transformers@5.23", count=20)
     assert lossy.losses and lossy.losses[0].example
     made += [lossy, *lossy.losses, lossy.losses[0].example]
     assert len(made) > 10

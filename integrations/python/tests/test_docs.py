@@ -94,7 +94,8 @@ def stubs() -> Iterator[tuple[str, ast.FunctionDef]]:
     bodies: list[tuple[str, list[ast.stmt]]] = [("", tree.body)]
     for prefix, body in bodies:
         for node in body:
-            if isinstance(node, ast.ClassDef):
+            # Private ones are protocols, which the module does not have.
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 bodies.append((f"{prefix}{node.name}.", node.body))
             elif isinstance(node, ast.FunctionDef):
                 is_property = any(isinstance(one, ast.Name) and one.id == "property" for one in node.decorator_list)
@@ -120,4 +121,4 @@ def test_the_stubs_have_the_signatures_of_the_module() -> None:
         defaults = [default for default in [*arguments.defaults, *arguments.kw_defaults] if default]
         assert [repr(one.default) for one in ours if one.default is not one.empty] == [ast.unparse(one) for one in defaults], name
         compared += 1
-    assert compared > 45
+    assert compared > 65

@@ -14,7 +14,7 @@ from shared import ROOT, TEMPLATES
 import unjinja
 from unjinja import Model
 
-READERS: tuple[Any, ...] = ("transformers", "vllm", "sglang")
+READERS: tuple[Any, ...] = ("transformers", "transformers@5.23", "vllm", "sglang")
 
 
 def command(*arguments: str) -> Any:
@@ -38,7 +38,11 @@ def test_every_template_is_exported_as_by_the_command(path: Path, reader: Any) -
 
 
 def test_a_loss_has_an_output_that_shows_it() -> None:
-    export = Model.from_pretrained(ROOT / "templates" / "python_calls.jinja").export("transformers")
+    model = Model.from_pretrained(ROOT / "templates" / "python_calls.jinja")
+    newest = model.export("transformers")
+    assert (newest.needs, newest.losses) == ("transformers 5.24", [])
+    export = model.export("transformers@5.23")
+    assert export.needs == "transformers 5.23" and export.response_template != newest.response_template
     loss = next(loss for loss in export.losses if loss.kind == "python_calls")
     assert "Python" in loss.sentence and loss.example is not None
     example = loss.example

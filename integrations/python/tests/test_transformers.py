@@ -106,7 +106,7 @@ def test_turns_of_released_templates_by_both_ways() -> None:
 
 
 QWEN = next(path for path in TEMPLATES if path.stem == "qwen3")
-PYTHONIC = next(path for path in TEMPLATES if path.stem == "python_calls")
+PYTHONIC = next(path for path in TEMPLATES if path.stem == "lines_of_calls")
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
 
 
@@ -162,8 +162,17 @@ def test_a_response_template_of_another_chat_template_is_replaced_or_taken_away(
     assert "there is no response template" in str(without)
 
 
+def trl() -> Any:
+    """TRL's functions for chat templates, which need no PyTorch."""
+    if os.environ.get("UNJINJA_TRL") == "required":
+        import trl.chat_template_utils as utils
+
+        return utils
+    return pytest.importorskip("trl.chat_template_utils")
+
+
 def test_trl_takes_what_was_attached() -> None:
-    utils = pytest.importorskip("trl.chat_template_utils")
+    utils = trl()
     made = tokenizer(PYTHONIC.read_text(encoding="utf-8"))
     with pytest.raises(ValueError, match="Unrecognized chat template"):
         utils.add_response_schema(made)

@@ -2,20 +2,27 @@
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Literal, NoReturn, TypeAlias, final
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypeAlias, TypedDict, final
 
 from typing_extensions import disjoint_base
 
 from ._prompt import Prompt
 
 __all__ = [
+    "Bridge",
+    "BridgeError",
+    "Decoded",
     "Diagnostic",
+    "EncodeError",
+    "Encoded",
+    "Encoder",
     "Event",
     "Example",
     "Export",
     "Finding",
     "Grammar",
     "GrammarError",
+    "Label",
     "LoadError",
     "Loss",
     "Message",
@@ -24,8 +31,11 @@ __all__ = [
     "RenderError",
     "Request",
     "RequestError",
+    "Rewrite",
     "Span",
+    "Spelled",
     "Stream",
+    "TokenStream",
     "ToolCall",
     "Tools",
     "ToolsError",
@@ -54,7 +64,35 @@ _Reduced: TypeAlias = tuple[Any, tuple[Any, ...]]
 _ReasoningName: TypeAlias = Literal["reasoning_content", "reasoning"]
 _Where: TypeAlias = Literal["content", "separate"]
 _CutCalls: TypeAlias = Literal["keep", "close", "drop"]
-_Reader: TypeAlias = Literal["transformers", "vllm", "sglang"]
+_Reader: TypeAlias = Literal["transformers", "transformers@5.23", "vllm", "sglang"]
+_SpelledTokens: TypeAlias = Literal["text", "refuse", "trust"]
+_Part: TypeAlias = Literal["role", "reasoning", "content", "call", "tool_result", "tool", "variable", "markup"]
+
+# A tensor or an array.
+class _Tensor(Protocol):
+    def tolist(self) -> Any: ...
+
+_Ids: TypeAlias = Sequence[int] | _Tensor
+_Messages: TypeAlias = Sequence[Any]
+_Rows: TypeAlias = Sequence[Any]
+
+class _TrainingSample(TypedDict):
+    input_ids: list[int]
+    assistant_masks: list[int]
+
+# A tokenizer of `tokenizers`.
+class _Tokenizer(Protocol):
+    def to_str(self, pretty: bool = False) -> str: ...
+
+# A fast tokenizer of transformers.
+class _FastTokenizer(Protocol):
+    @property
+    def backend_tokenizer(self) -> _Tokenizer: ...
+
+# A processor of transformers.
+class _Processor(Protocol):
+    @property
+    def tokenizer(self) -> Any: ...
 
 def lint(
     path: _Path,
@@ -83,6 +121,8 @@ class RenderError(UnjinjaError): ...
 class ToolsError(UnjinjaError): ...
 class GrammarError(UnjinjaError): ...
 class RequestError(UnjinjaError): ...
+class EncodeError(UnjinjaError): ...
+class BridgeError(UnjinjaError): ...
 
 @final
 class Tools:
@@ -332,9 +372,15 @@ class Export:
         held: int,
         losses: Sequence[Loss],
         notes: Sequence[str],
+        needs: str | None = None,
+        findings: Sequence[Finding] = (),
     ) -> Export: ...
     @property
     def reader(self) -> _Reader: ...
+    @property
+    def needs(self) -> str: ...
+    @property
+    def findings(self) -> list[Finding]: ...
     @property
     def response_template(self) -> dict[str, Any]: ...
     @property
@@ -571,3 +617,254 @@ class OpenAIChunks:
     def push_token(self, token: str | bytes, special: bool = False) -> list[dict[str, Any]]: ...
     def finish(self, finish_reason: str = "stop", usage: Mapping[str, int] | None = None) -> list[dict[str, Any]]: ...
     def __reduce__(self) -> NoReturn: ...
+
+@final
+class Label:
+    __match_args__: ClassVar[tuple[Literal["message"], Literal["part"], Literal["by_model"]]] = ("message", "part", "by_model")
+    def __new__(cls, message: int | None, part: _Part, by_model: bool) -> Label: ...
+    @property
+    def message(self) -> int | None: ...
+    @property
+    def part(self) -> _Part: ...
+    @property
+    def by_model(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> _Reduced: ...
+
+@final
+class Spelled:
+    __match_args__: ClassVar[tuple[Literal["token"], Literal["path"], Literal["offset"]]] = ("token", "path", "offset")
+    def __new__(cls, token: str, path: str, offset: tuple[int, int]) -> Spelled: ...
+    @property
+    def token(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def offset(self) -> tuple[int, int]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> _Reduced: ...
+
+@final
+class Encoded:
+    def __new__(
+        cls,
+        ids: Sequence[int],
+        labels: Sequence[Label],
+        offsets: Sequence[tuple[int, int]],
+        text: str,
+        messages: Sequence[Mapping[str, Any]],
+        spelled: Sequence[Spelled] = (),
+    ) -> Encoded: ...
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def labels(self) -> list[Label]: ...
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def messages(self) -> list[dict[str, Any]]: ...
+    @property
+    def spelled(self) -> list[Spelled]: ...
+    @property
+    def assistant_mask(self) -> list[bool]: ...
+    def training_sample(self) -> _TrainingSample: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __reduce__(self) -> _Reduced: ...
+
+@final
+class Decoded:
+    __match_args__: ClassVar[tuple[Literal["message"], Literal["labels"]]] = ("message", "labels")
+    def __new__(cls, message: Message, labels: Sequence[Label]) -> Decoded: ...
+    @property
+    def message(self) -> Message: ...
+    @property
+    def labels(self) -> list[Label]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> _Reduced: ...
+
+@final
+class Bridge:
+    __match_args__: ClassVar[tuple[Literal["ids"], Literal["labels"], Literal["closes_turn"], Literal["message"]]] = ("ids", "labels", "closes_turn", "message")
+    def __new__(
+        cls, ids: Sequence[int], labels: Sequence[Label], closes_turn: bool, message: Mapping[str, Any]
+    ) -> Bridge: ...
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def labels(self) -> list[Label]: ...
+    @property
+    def closes_turn(self) -> bool: ...
+    @property
+    def message(self) -> dict[str, Any]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __reduce__(self) -> _Reduced: ...
+
+@final
+class Rewrite:
+    __match_args__: ClassVar[tuple[Literal["message"], Literal["at"], Literal["before"], Literal["after"]]] = ("message", "at", "before", "after")
+    def __new__(
+        cls,
+        message: int,
+        at: int,
+        before: str,
+        after: str,
+        before_at: tuple[int, int] | None = None,
+        after_at: tuple[int, int] | None = None,
+        sentence: str = "",
+    ) -> Rewrite: ...
+    @property
+    def message(self) -> int: ...
+    @property
+    def at(self) -> int: ...
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+    @property
+    def before_at(self) -> tuple[int, int] | None: ...
+    @property
+    def after_at(self) -> tuple[int, int] | None: ...
+    @property
+    def sentence(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> _Reduced: ...
+
+@final
+class TokenStream:
+    def push(self, ids: int | _Ids) -> list[Event]: ...
+    def finish(self) -> list[Event]: ...
+    def reset(self) -> bytes: ...
+    @property
+    def message(self) -> Message: ...
+    @property
+    def channel(self) -> Literal["reasoning", "content"] | None: ...
+    @property
+    def token_counts(self) -> dict[str, int]: ...
+    def __reduce__(self) -> NoReturn: ...
+
+@final
+class Encoder:
+    def __new__(cls, model: Model, tokenizer: _Path | _Tokenizer | _FastTokenizer | _Processor) -> Encoder: ...
+    @staticmethod
+    def from_pretrained(folder: _Path, *, cache: _Path | None = None, overlay: str | None = None) -> Encoder: ...
+    @staticmethod
+    def from_tokenizer(
+        tokenizer: _FastTokenizer | _Processor,
+        *,
+        chat_template: str | None = None,
+        cache: _Path | None = None,
+        overlay: str | None = None,
+    ) -> Encoder: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def control_tokens(self) -> dict[str, int]: ...
+    def text_of(self, ids: _Ids) -> str: ...
+    def encode(
+        self,
+        messages: _Messages,
+        *,
+        tools: _ToolList | None = None,
+        thinking: bool | None = None,
+        add_generation_prompt: bool = True,
+        as_given: bool = False,
+        spelled: _SpelledTokens = "text",
+        **variables: Any,
+    ) -> Encoded: ...
+    def encode_batch(
+        self,
+        conversations: _Rows,
+        *,
+        tools: _ToolList | None = None,
+        thinking: bool | None = None,
+        add_generation_prompt: bool = True,
+        as_given: bool = False,
+        spelled: _SpelledTokens = "text",
+        threads: int | None = None,
+        **variables: Any,
+    ) -> list[Encoded]: ...
+    def decode(
+        self,
+        ids: _Ids,
+        *,
+        tools: _ToolList | None = None,
+        thinking: bool | None = None,
+        prompt: str | Encoded | _Ids | None = None,
+        continue_from: str | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        parallel_tool_calls: bool = True,
+        extract_reasoning: bool = True,
+        calls_end_reasoning: bool = True,
+        json_response: bool = False,
+        unparsed: _Where = "content",
+        cut_calls: _CutCalls = "keep",
+    ) -> Decoded: ...
+    def decode_batch(
+        self,
+        outputs: Sequence[_Ids],
+        *,
+        prompts: Sequence[str | Encoded | _Ids | None] | None = None,
+        tools: _ToolList | None = None,
+        thinking: bool | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        parallel_tool_calls: bool = True,
+        extract_reasoning: bool = True,
+        unparsed: _Where = "content",
+        cut_calls: _CutCalls = "keep",
+        threads: int | None = None,
+    ) -> list[Decoded]: ...
+    def stream(
+        self,
+        *,
+        tools: _ToolList | None = None,
+        thinking: bool | None = None,
+        prompt: str | Encoded | _Ids | None = None,
+        continue_from: str | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        parallel_tool_calls: bool = True,
+        extract_reasoning: bool = True,
+        calls_end_reasoning: bool = True,
+        json_response: bool = False,
+        unparsed: _Where = "content",
+        cut_calls: _CutCalls = "keep",
+    ) -> TokenStream: ...
+    def rewrite(
+        self, messages: _Messages, *, tools: _ToolList | None = None, thinking: bool | None = None, **variables: Any
+    ) -> Rewrite | None: ...
+    def bridge(
+        self,
+        messages: _Messages,
+        sampled: _Ids,
+        new_messages: _Messages,
+        *,
+        tools: _ToolList | None = None,
+        thinking: bool | None = None,
+        **variables: Any,
+    ) -> Bridge: ...
+    def bridge_batch(
+        self,
+        turns: Sequence[tuple[Any, _Ids, _Messages]],
+        *,
+        tools: _ToolList | None = None,
+        thinking: bool | None = None,
+        threads: int | None = None,
+        **variables: Any,
+    ) -> list[Bridge | BridgeError]: ...
+    def __copy__(self) -> Encoder: ...
+    def __deepcopy__(self, _memo: dict[int, Any], /) -> Encoder: ...
+    def __reduce__(self) -> _Reduced: ...

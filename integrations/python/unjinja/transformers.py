@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from ._json import value_of
 from ._lib import Loss, Message, Model, RequestError, Tools
+from ._tokenizer import owner_of, template_text, token_text
 
 __all__ = ["Attached", "attach", "message_of"]
 
@@ -71,7 +72,7 @@ def attach(
 ) -> Attached:
     """Makes `tokenizer.parse_response` read what the model of this tokenizer writes, and says how.
 
-    If a response template can express the format, it becomes `tokenizer.response_template`: `save_pretrained` stores it, and
+    If a response template for the installed version of transformers can express the format, it becomes `tokenizer.response_template`: `save_pretrained` stores it, and
     streaming with `get_response_parser` works. If it would lose something, `parse_response` of this tokenizer is replaced by ours,
     which takes the same arguments and returns the same dicts. The response template is set then too, because trainers ask for it
     before they call `parse_response` (TRL), and streams read with it: `losses` says what these lose.
@@ -89,18 +90,18 @@ def attach(
         raise RequestError(f'how: {how!r} is unknown; use "auto", "template" or "parser"')
     if count < 1:
         raise RequestError(f"count: {count} conversations show nothing; use 1 or more")
-    owner = getattr(tokenizer, "tokenizer", None) or tokenizer
+    owner = owner_of(tokenizer)
     if model is None:
-        text = _template(tokenizer, owner, chat_template)
+        text = template_text(tokenizer, owner, chat_template)
         if text is None:
             raise RequestError("this tokenizer has no chat template; pass one as chat_template, or pass a model")
-        model = Model.from_template(text, bos_token=_token(owner, "bos"), eos_token=_token(owner, "eos"))
+        model = Model.from_template(text, bos_token=token_text(owner, "bos"), eos_token=token_text(owner, "eos"))
     losses: list[Loss] = []
     notes: list[str] = []
     response_template = None
     # A model without a template, or one that is not supported, has no export.
     if how == "template" or (model.template is not None and model.status != "unsupported"):
-        export = model.export("transformers", count=count)
+        export = model.export(_reader(), count=count)
         losses, notes, response_template = export.losses, export.notes, export.response_template
     has_template = response_template is not None
     # One of another chat template would be stored with the tokenizer, and streams would read by it.
@@ -185,32 +186,14 @@ class _ParseResponse:
         return _ParseResponse(copy.deepcopy(self.tokenizer, memo), self.model)
 
 
+def _reader() -> Literal["transformers", "transformers@5.23"]:
+    """The version of transformers that is installed, as far as response templates differ: 5.24 reads calls as in Python."""
+    try:
+        from transformers.utils.chat_parsing.content_parsers import CONTENT_PARSERS
+    except ImportError:
+        return "transformers@5.23"
+    return "transformers" if "python-call-list" in CONTENT_PARSERS else "transformers@5.23"
+
+
 def _is_empty_list(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and not value
-
-
-def _template(tokenizer: Any, owner: Any, wanted: str | None) -> str | None:
-    """The text of the chat template: the wanted one, or the default. Some tokenizers have several by name."""
-    templates: list[Any] = [getattr(which, "chat_template", None) for which in (tokenizer, owner)]
-    if wanted is not None:
-        named = [template for template in templates if isinstance(template, dict)]
-        for by_name in named:
-            if wanted in by_name:
-                return str(by_name[wanted])
-        if "{" in wanted:
-            return wanted
-        names = ", ".join(sorted({str(name) for by_name in named for name in by_name}))
-        known = f"the tokenizer's names are {names}" if names else "the tokenizer has no named templates"
-        raise RequestError(f"chat_template: {wanted!r} is no template and no name of one; {known}")
-    for template in templates:
-        if isinstance(template, dict):
-            # The one for tools also renders conversations without tools.
-            template = template.get("tool_use") or template.get("default")
-        if isinstance(template, str) and template:
-            return template
-    return None
-
-
-def _token(owner: Any, name: str) -> str | None:
-    token = getattr(owner, f"{name}_token", None)
-    return token if isinstance(token, str) else None

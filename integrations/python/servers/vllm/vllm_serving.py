@@ -113,11 +113,11 @@ class Server:
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
     def stream(self, chat: dict[str, Any], prompt: list[int], texts: Sequence[str]) -> dict[str, Any]:
-        """What the client receives for texts that the engine delivers. The server's own streaming code, without HTTP.
+        """What the client receives for texts that the engine delivers, cut anywhere. The server's own streaming code, without HTTP.
 
-        The ids are none of the texts': the parsers of this package look at the text alone.
+        No token is cut like this, so there are no ids: the parsers of this package then look at the text alone.
         """
-        return self._stream(chat, prompt, [(text, [0] if text else []) for text in texts])
+        return self.stream_deltas(chat, prompt, [(text, []) for text in texts])
 
     def stream_ids(self, chat: dict[str, Any], prompt: list[int], output: list[int], size: int) -> dict[str, Any]:
         """The same for tokens in pieces of a size, with their texts as vLLM's detokenizer gives them."""
@@ -137,9 +137,14 @@ class Server:
             tokens = new if tokens is None else tokens + new
             texts.append(text)
         groups = [slice(at, at + size) for at in range(0, len(output), size)]
-        return self._stream(chat, prompt, [("".join(texts[group]), output[group]) for group in groups])
+        return self.stream_deltas(chat, prompt, [("".join(texts[group]), output[group]) for group in groups])
 
-    def _stream(self, chat: dict[str, Any], prompt: list[int], deltas: Sequence[tuple[str, list[int]]]) -> dict[str, Any]:
+    def spelled(self, text: str) -> list[int]:
+        """The tokens of a text that are ordinary ones: of each letter on its own."""
+        return [token for letter in text for token in self.ids(letter)]
+
+    def stream_deltas(self, chat: dict[str, Any], prompt: list[int], deltas: Sequence[tuple[str, list[int]]]) -> dict[str, Any]:
+        """What the client receives for deltas, each a text and ids."""
         from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
         from vllm.entrypoints.openai.chat_completion.stream_processor import ChatStreamProcessor
 

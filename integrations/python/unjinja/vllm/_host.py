@@ -1,10 +1,12 @@
-"""What this package uses of vLLM, in one place. All names but one are public in vLLM 0.33.
+"""What this package uses of vLLM, in one place. All names but two are public in vLLM 0.33: `_grammar_from_parser` of a request, and how
+`DelegatingParser.parse` calls its parts.
 
 Without vLLM the modules can still be imported; using them says what is missing.
 """
 
 from __future__ import annotations
 
+from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +111,30 @@ def begins_at_once(request: Any) -> bool:
         return False
     request._grammar_from_parser = True
     return True
+
+
+def tell_ids() -> None:
+    """Has vLLM's parser tell ours the ids of a whole output. It gets them, and hands on the text alone: a marker that the text spells would
+    be one. Where it works in another way, the text decides."""
+    try:
+        parser = _of("vllm.parser.abstract_parser", "DelegatingParser")
+        parse = parser.parse
+    except (ImportError, AttributeError):
+        return
+    if getattr(parse, "_tells_unjinja", False):
+        return
+
+    @wraps(parse)
+    def telling(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ids = kwargs.get("model_output_token_ids") or (args[3] if len(args) > 3 else ())
+        # Behind another reasoning parser, the tool parser gets a part of the text.
+        first: Any = self._reasoning_parser or self._tool_parser
+        if type(first).__module__.startswith(f"{__package__}."):
+            first.output.ids = list(ids)
+        return parse(self, *args, **kwargs)
+
+    telling._tells_unjinja = True  # type: ignore[attr-defined]
+    parser.parse = telling
 
 
 def logger() -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._lib import Event, Model, Stream
 from .._prompt import Prompt
+from ._tokens import Specials
 
 
 class Texts:
@@ -34,11 +35,14 @@ class Texts:
 class ReasoningEnd:
     """Where reasoning ends among the ids of a prompt and its output, which grow from call to call."""
 
-    def __init__(self, model: Model, tokenizer: Any) -> None:
+    def __init__(self, model: Model, tokenizer: Any, specials: Specials) -> None:
         self._model = model
         self._tokenizer = tokenizer
+        self._specials = specials
         markers = model.reasoning_markers
         self._marker = markers[1].strip() if markers else ""
+        # Spelled by ordinary tokens, such a marker is text.
+        self._is_token = any(text in self._marker for text in specials.values())
         self._prompt: list[int] = []
         self._begin([])
 
@@ -71,7 +75,7 @@ class ReasoningEnd:
 
     def _restart(self) -> None:
         self._output: list[int] = []
-        self._stream = self._model.stream(prompt=self._turn)
+        self._stream = _stream(self._model, self._turn, self._specials)
         self._texts = Texts(self._tokenizer)
         self._tail = ""
         self._reasons = self._open
@@ -83,11 +87,13 @@ class ReasoningEnd:
         self._output.append(token)
         if self._end is not None:
             return
-        text = self._texts.next(token)
-        self._tail = (self._tail + text)[-len(self._marker) - len(text) :] if self._marker else ""
+        text, special = self._texts.next(token), token in self._specials
+        text = self._specials.get(token, text)
+        seen = text if special or not self._is_token else " " * len(text)
+        self._tail = (self._tail + seen)[-len(self._marker) - len(text) :] if self._marker else ""
         answers = False
         behind = len(self._prompt) + len(self._output)
-        for event in self._stream.push(text):
+        for event in self._stream.push_token(text, special):
             if isinstance(event, Event.Reasoning):
                 self._reasons = True
                 self._content = behind
@@ -104,9 +110,10 @@ class ReasoningEnd:
 class ReasoningTokens:
     """Counts the tokens of reasoning in an output that grows from call to call."""
 
-    def __init__(self, model: Model, tokenizer: Any) -> None:
+    def __init__(self, model: Model, tokenizer: Any, specials: Specials) -> None:
         self._model = model
         self._tokenizer = tokenizer
+        self._specials = specials
         self._turn: Prompt | None = None
         self._ids: list[int] | None = None
         self._stream: Stream
@@ -117,12 +124,18 @@ class ReasoningTokens:
         ids = list(ids)
         if self._ids is None or turn != self._turn or ids[: len(self._ids)] != self._ids:
             self._ids, self._turn = [], turn
-            self._stream = self._model.stream(prompt=turn)
+            self._stream = _stream(self._model, turn, self._specials)
             self._texts = Texts(self._tokenizer)
         for token in ids[len(self._ids) :]:
             self._ids.append(token)
-            self._stream.push_token(self._texts.next(token))
+            text = self._texts.next(token)
+            self._stream.push_token(self._specials.get(token, text), token in self._specials)
         return self._stream.token_counts["reasoning"]
+
+
+def _stream(model: Model, turn: Prompt | None, specials: Specials) -> Stream:
+    """A stream that gets tokens. Without special tokens, markers are told by their text."""
+    return model.stream(prompt=turn, special_tokens=list(specials.values()) if specials else None)
 
 
 def turn_of(model: Model, prompt: str) -> Prompt | None:

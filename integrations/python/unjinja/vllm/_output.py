@@ -9,6 +9,7 @@ from typing import Any
 from .._lib import Event, Model, OpenAIChunks, Span, Stream
 from .._prompt import Prompt
 from .._spans import behind_reasoning, places
+from ._tokens import Specials, Tokens
 
 Delta = dict[str, Any]
 
@@ -25,8 +26,14 @@ class Whole:
 class Output:
     """What is known about a request, and the stream that reads its output."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, specials: Specials | None = None, tokenizer: Any = None) -> None:
         self.model = model
+        self.specials: Specials = specials or {}
+        """The special tokens, by id."""
+        self.ids: Sequence[int] = ()
+        """Ids that come without their text: those of a whole output, or those of a first piece that another parser saw."""
+        self._tokenizer = tokenizer
+        self._tokens: Tokens | None = None
         self.tools: list[dict[str, Any]] = []
         """The tools of the request."""
         self.turn: Prompt | None = None
@@ -51,21 +58,40 @@ class Output:
             known["thinking"] = self.thinking
         return known
 
-    def parse(self, text: str, *, calls: bool) -> Whole:
-        """Reads a whole output, as a stream of one piece. Without `calls`, they are text."""
-        reader = Output(self.model)
+    def take_ids(self) -> Sequence[int]:
+        """The ids that came without their text, once."""
+        ids, self.ids = self.ids, ()
+        return ids
+
+    def parse(self, text: str, ids: Sequence[int] = (), *, calls: bool) -> Whole:
+        """Reads a whole output, as a stream of one piece. Without `calls`, they are text. Special tokens are told by the ids, if they
+        are known."""
+        reader = Output(self.model, self.specials, self._tokenizer)
         reader.tools, reader.turn, reader.thinking, reader.reasoning = self.tools, self.turn, self.thinking, self.reasoning
-        delta = _joined([reader.push(text, calls=calls), reader.finish()]) or {}
+        delta = _joined([reader.push(text, ids, calls=calls), reader.finish()]) or {}
         made = [{"id": call["id"], **call["function"]} for call in delta.get("tool_calls", ())]
         return Whole(delta.get("reasoning"), delta.get("content"), made)
 
-    def push(self, text: str, *, calls: bool) -> Delta | None:
-        """Reads on. What the first piece says about `calls` holds."""
+    def push(self, text: str, ids: Sequence[int] = (), *, calls: bool) -> Delta | None:
+        """Reads on. What the first piece says about `calls` holds, and whether there are ids."""
         if self._reader is None:
-            stream = self.model.stream(**self.options())
+            if not text and not ids:
+                return None
+            self._tokens = Tokens(self.specials, self._tokenizer) if ids and self.specials else None
+            options = self.options()
+            if self._tokens:
+                options["special_tokens"] = list(self.specials.values())
+            stream = self.model.stream(**options)
             self._reader = _Chunks(stream) if calls else _CallsAsText(stream, self._markers())
             self._begun = self._begun_by_prompt()
-        return self._written(self._reader.push(text), text)
+        return self._read(self._tokens.push(text, ids) if self._tokens else [(text, None)])
+
+    def _read(self, pieces: Sequence[tuple[str, bool | None]]) -> Delta | None:
+        """Reads pieces, each with whether it is a special token; None if that is not known."""
+        reader = self._reader
+        if reader is None:
+            return None
+        return _joined([self._written(reader.push(text, special), text) for text, special in pieces])
 
     def _markers(self) -> tuple[str, str]:
         """The markers that are no text; empty where reasoning stays in the content."""
@@ -73,8 +99,9 @@ class Output:
 
     def finish(self) -> Delta | None:
         """Reads the end of a streamed output: what was held back."""
-        reader, self._reader = self._reader, None
-        return self._written(reader.finish(), "") if reader else None
+        rest = self._read(self._tokens.finish()) if self._tokens else None
+        reader, self._reader, self._tokens = self._reader, None, None
+        return _joined([rest, self._written(reader.finish(), "") if reader else None])
 
     def _begun_by_prompt(self) -> dict[str, str]:
         """What the prompt already says of the message, or of its markers. A stream begins with it."""
@@ -107,8 +134,9 @@ class _Chunks:
     def __init__(self, stream: Stream) -> None:
         self._chunks: OpenAIChunks = stream.openai_chunks(reasoning="reasoning")
 
-    def push(self, text: str) -> Delta | None:
-        return self._delta(self._chunks.push(text))
+    def push(self, text: str, special: bool | None) -> Delta | None:
+        chunks = self._chunks
+        return self._delta(chunks.push(text) if special is None else chunks.push_token(text, special))
 
     def finish(self) -> Delta | None:
         return self._delta(self._chunks.finish())
@@ -130,14 +158,26 @@ class _CallsAsText:
         self._answers = False
         self._called = False
 
-    def push(self, text: str) -> Delta | None:
+    def push(self, text: str, special: bool | None) -> Delta | None:
         if self._called:
             return _joined([{"content": text}])
         self._waiting += text
-        return self._take(self._stream.push_spans(text))
+        if special is None:
+            return self._take(self._stream.push_spans(text))
+        return self._take(self._spans(self._stream.push_token(text, special)))
 
     def finish(self) -> Delta | None:
         return None if self._called else self._take(self._stream.finish_spans())
+
+    def _spans(self, events: Sequence[Event]) -> list[Span]:
+        """Events as a piece of output: up to the last text, and up to a call's arguments if one begins."""
+        if not events:
+            return []
+        texts = [event.text for event in events if isinstance(event, (Event.Reasoning, Event.Content))]
+        behind = places(self._waiting, texts)[-1][1] if texts else 0
+        if any(isinstance(event, Event.ToolCallStart) for event in events):
+            behind = len(self._waiting)
+        return [Span(self._waiting[:behind], events)]
 
     def _take(self, spans: Sequence[Span]) -> Delta | None:
         parts: list[Delta | None] = []

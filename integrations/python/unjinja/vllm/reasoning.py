@@ -7,7 +7,8 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ._formats import model_of
+from . import _host
+from ._formats import about_request, model_of, specials_for
 from ._host import ReasoningParser, delta_message
 from ._ids import ReasoningEnd, ReasoningTokens, decode, turn_of
 from ._output import Output, tools_of
@@ -39,12 +40,14 @@ class UnjinjaReasoningParser(ReasoningParser):
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(tokenizer, *args, **kwargs)
         model = model_of(tokenizer, calls=False)
-        self.output = Output(model)
+        specials = specials_for(model, tokenizer)
+        _host.tell_ids()
+        self.output = Output(model, specials, tokenizer)
         self.output.reasoning = True
         self.output.thinking = _switch(kwargs.get("chat_template_kwargs"))
         self.has_tool_parser = False
-        self._end = ReasoningEnd(model, tokenizer)
-        self._tokens = ReasoningTokens(model, tokenizer)
+        self._end = ReasoningEnd(model, tokenizer, specials)
+        self._tokens = ReasoningTokens(model, tokenizer, specials)
         _latest.parser = weakref.ref(self)
 
     # What vLLM asks about the prompt and about ids.
@@ -97,7 +100,7 @@ class UnjinjaReasoningParser(ReasoningParser):
         if not self.output.tools:
             self.output.tools = tools_of(getattr(request, "tools", None))
         calls = self.has_tool_parser and getattr(request, "tool_choice", None) != "none"
-        whole = self.output.parse(model_output, calls=calls)
+        whole = self.output.parse(model_output, self.output.take_ids(), calls=calls)
         if self.has_tool_parser:
             self.output.parsed = whole
         return whole.reasoning, whole.content
@@ -113,9 +116,10 @@ class UnjinjaReasoningParser(ReasoningParser):
     ) -> Any:
         """Reads on, or hands the text over to the tool parser."""
         if self.has_tool_parser:
-            # vLLM gives the content of this delta to the tool parser, and nothing else.
+            # vLLM gives the content of this delta to the tool parser, and of its ids those behind the reasoning.
+            self.output.ids = list(delta_token_ids)
             return delta_message({"content": delta_text})
-        return delta_message(self.output.push(delta_text, calls=False))
+        return delta_message(self.output.push(delta_text, delta_token_ids, calls=False))
 
     def has_engine_confirmed_reasoning_end(self) -> bool:
         """Whether the tool parser continues. It does from the first text on, because it reads reasoning too."""
@@ -128,6 +132,7 @@ class UnjinjaReasoningParser(ReasoningParser):
 
 def keep_markers(request: Any) -> Any:
     """Has the detokenizer keep special tokens, as they are: they are the markers of many formats."""
+    about_request(request)
     request.skip_special_tokens = False
     if hasattr(request, "spaces_between_special_tokens"):
         request.spaces_between_special_tokens = False

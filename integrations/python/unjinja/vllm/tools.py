@@ -7,7 +7,7 @@ from typing import Any
 
 from .._prompt import Prompt
 from . import _host
-from ._formats import model_of
+from ._formats import model_of, specials_for
 from ._host import ToolParser, delta_message, extracted_calls
 from ._ids import state
 from ._output import Output, tools_of
@@ -33,7 +33,8 @@ class UnjinjaToolParser(ToolParser):
         partner = partner_of(tokenizer)
         super().__init__(tokenizer, tools)
         model = model_of(tokenizer, calls=True)
-        self.output = partner.output if partner else Output(model)
+        _host.tell_ids()
+        self.output = partner.output if partner else Output(model, specials_for(model, tokenizer), tokenizer)
         self.output.tools = tools_of(tools)
         self._shared = partner is not None
         if partner:
@@ -79,7 +80,7 @@ class UnjinjaToolParser(ToolParser):
         whole, self.output.parsed = self.output.parsed, None
         if whole is None:
             self._know(request)
-            whole = self.output.parse(model_output, calls=self._makes_calls(request))
+            whole = self.output.parse(model_output, self.output.take_ids(), calls=self._makes_calls(request))
         return extracted_calls(whole.calls, whole.content)
 
     def extract_tool_calls_streaming(
@@ -94,7 +95,8 @@ class UnjinjaToolParser(ToolParser):
     ) -> Any:
         """Reads on. The answer may hold reasoning, content and pieces of several calls."""
         self._know(request)
-        return delta_message(self.output.push(delta_text, calls=self._makes_calls(request)))
+        ids = self.output.take_ids() or delta_token_ids
+        return delta_message(self.output.push(delta_text, ids, calls=self._makes_calls(request)))
 
     def finish_streaming(self) -> Any:
         """What was held back until the end."""
