@@ -1,0 +1,12 @@
+// The package in browsers, workers and bundlers, with the module that has everything: grammars, faults of templates and response
+// templates as well.
+
+import { load } from "./load.js";
+
+export * from "./api.js";
+
+export function init(source) {
+  return load(source ?? new URL("./unjinja-full.wasm", import.meta.url));
+}
+
+export default init;

@@ -1,0 +1,130 @@
+//! Loading a model: from a template, the bytes of a file, a spec, or by its name.
+
+use serde_json::{Value, json};
+use unjinja_dynamic::{FormatSpec, Loader, Model, Overlay, Source, SpecialTokens, Status};
+use unjinja_source::SourceErrorKind;
+
+use crate::arguments::Arguments;
+use crate::failure::{Failure, FailureKind};
+
+/// A loader with the overlay that was given.
+fn loader(arguments: &mut Arguments) -> Result<Loader, Failure> {
+    let mut loader = Loader::new();
+    if let Some(text) = arguments.text("overlay")? {
+        let overlay =
+            Overlay::from_toml(&text, "overlay").map_err(|error| Failure::new(FailureKind::Load, error.to_string()))?;
+        loader = loader.overlay(overlay);
+    }
+    if let Some(name) = arguments.text("name")? {
+        loader = loader.name(&name);
+    }
+    Ok(loader)
+}
+
+/// From the text of a chat template.
+pub(crate) fn template(mut arguments: Arguments, text: &[u8]) -> Result<Model, Failure> {
+    let (bos, eos) = (arguments.text("bosToken")?, arguments.text("eosToken")?);
+    let loader = loader(&mut arguments)?.tokens(SpecialTokens { bos, eos, ..SpecialTokens::default() });
+    arguments.done()?;
+    Ok(loader.from_template(&String::from_utf8_lossy(text))?)
+}
+
+/// From the bytes of a file. Its name says of what kind it is.
+pub(crate) fn file(mut arguments: Arguments, bytes: &[u8]) -> Result<Model, Failure> {
+    let file = arguments.needed("$file")?;
+    let variant = arguments.text("variant")?;
+    let template = arguments.text("template")?;
+    let loader = loader(&mut arguments)?;
+    arguments.done()?;
+    let source = match template {
+        // A template in a file of its own, next to the file with the tokens.
+        Some(text) => Source::from_text("chat_template.jinja", text).with_tokens_of(&String::from_utf8_lossy(bytes)),
+        None => one_source(&file, bytes, variant.as_deref())?,
+    };
+    Ok(loader.from_source(source)?)
+}
+
+/// The one template of a file, or the one of this name.
+pub(crate) fn one_source(file: &str, bytes: &[u8], variant: Option<&str>) -> Result<Source, Failure> {
+    let mut sources = Source::from_bytes(file, bytes).map_err(|error| {
+        let is_cut = error.kind() == SourceErrorKind::Invalid;
+        let failure = Failure::from(unjinja_dynamic::LoadError::Source(error));
+        if is_cut { failure.cut() } else { failure }
+    })?;
+    let names = || {
+        let names = sources.iter().filter_map(|source| source.variant.as_deref()).map(|name| format!("{name:?}"));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let at = match variant {
+        Some(name) => sources.iter().position(|source| source.variant.as_deref() == Some(name)).ok_or_else(|| {
+            let known = names();
+            let next = if known.is_empty() {
+                "leave `variant` out: the file has one template, without a name".to_owned()
+            } else {
+                format!("use one of {known}")
+            };
+            Failure::new(FailureKind::Load, format!("{file}: it has no template {name:?}\n  = next: {next}"))
+        })?,
+        None if sources.len() == 1 => 0,
+        None => {
+            let text = format!("{file}: it has several templates\n  = next: name one as `variant`: {}", names());
+            return Err(Failure::new(FailureKind::Load, text));
+        }
+    };
+    Ok(sources.swap_remove(at))
+}
+
+/// From the text of a spec.
+pub(crate) fn spec(mut arguments: Arguments, text: &[u8]) -> Result<Model, Failure> {
+    let loader = loader(&mut arguments)?;
+    arguments.done()?;
+    Ok(loader.from_spec(&String::from_utf8_lossy(text))?)
+}
+
+/// A supported model.
+pub(crate) fn known(mut arguments: Arguments) -> Result<Model, Failure> {
+    let name = arguments.needed("name")?;
+    Ok(Loader::new().known(&name)?)
+}
+
+/// What another instance needs to make the same model without an analysis.
+pub(crate) fn state(model: &Model) -> Value {
+    let tokens = model.parsed_template().ok().map(|template| template.tokens().clone()).unwrap_or_default();
+    json!({
+        "spec": model.spec().to_toml(),
+        "template": model.template(),
+        "tokens": { "bos": tokens.bos, "eos": tokens.eos, "others": tokens.others },
+    })
+}
+
+/// A model from its state. The spec has the overlays in it, and nothing is analysed.
+pub(crate) fn from_state(mut arguments: Arguments) -> Result<Model, Failure> {
+    let spec = arguments.needed("spec")?;
+    let Some(template) = arguments.text("template")? else { return Ok(Loader::new().from_spec(&spec)?) };
+    let tokens = arguments.value("tokens").unwrap_or_default();
+    let text = |name: &str| tokens[name].as_str().map(str::to_owned);
+    let others = tokens["others"].as_object().cloned().unwrap_or_default();
+    let tokens = SpecialTokens { bos: text("bos"), eos: text("eos"), others };
+    let spec = FormatSpec::from_toml(&spec, "spec.toml").map_err(unjinja_dynamic::LoadError::from)?;
+    let loader = Loader::new().name(&spec.template.name).tokens(tokens);
+    Ok(loader.committed_spec(spec).from_template(&template)?)
+}
+
+/// What JavaScript shows of a model.
+pub(crate) fn facts(model: &Model) -> Value {
+    let spec = model.spec();
+    let reasoning = &spec.reasoning;
+    let marked = !(reasoning.start.is_empty() && reasoning.end.is_empty());
+    let status = match model.status() {
+        Status::Supported => "supported",
+        Status::Partial => "partial",
+        Status::Unsupported => "unsupported",
+    };
+    json!({
+        "name": model.name(),
+        "status": status,
+        "gaps": model.gaps(),
+        "preservedTokens": spec.tokens.preserved,
+        "reasoningMarkers": marked.then_some([reasoning.start.as_str(), reasoning.end.as_str()]),
+    })
+}

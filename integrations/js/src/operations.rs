@@ -1,0 +1,140 @@
+//! The operations, by name: what each takes, and what it returns: JSON text.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use unjinja_dynamic::Chunk;
+use unjinja_runtime::close_json;
+
+use crate::arguments::Arguments;
+use crate::chunks::{self, Chunks};
+use crate::failure::Failure;
+use crate::objects::{Object, Objects};
+use crate::turn::{Step, TurnReader};
+#[cfg(feature = "full")]
+use crate::{checks, grammars};
+use crate::{loading, messages, options, prompts};
+
+/// Runs the operation of this name on the object of this number. `bytes` is what comes apart from the arguments: a template, an
+/// output, a piece of one.
+pub(crate) fn run(
+    objects: &mut Objects,
+    name: &str,
+    number: u32,
+    mut arguments: Arguments,
+    bytes: &[u8],
+) -> Result<String, Failure> {
+    let made = match name {
+        "model.template" => Object::Model(loading::template(arguments, bytes)?),
+        "model.file" => Object::Model(loading::file(arguments, bytes)?),
+        "model.spec" => Object::Model(loading::spec(arguments, bytes)?),
+        "model.known" => Object::Model(loading::known(arguments)?),
+        "model.made" => Object::Model(loading::from_state(arguments)?),
+        "tools.new" => Object::Tools(Box::new(options::tool_list(arguments.value("tools").unwrap_or_default())?)),
+        #[cfg(feature = "full")]
+        "model.request" => Object::Request(Box::new(prompts::request(objects.model(number)?, objects, arguments)?)),
+        "model.stream" => {
+            let model = objects.model(number)?;
+            let options = options::parser_options(&mut arguments, model, objects)?;
+            arguments.done()?;
+            Object::Turn(Rc::new(RefCell::new(TurnReader::new(model, options))))
+        }
+        #[cfg(feature = "full")]
+        "request.stream" => {
+            let request = objects.request(number)?;
+            Object::Turn(Rc::new(RefCell::new(TurnReader::new(&request.model, request.request.options().clone()))))
+        }
+        "stream.openai" | "stream.anthropic" => {
+            let form = if name == "stream.openai" { "openai" } else { "anthropic" };
+            let chunks = Chunks::new(objects.turn(number)?, form, &mut arguments)?;
+            arguments.done()?;
+            Object::Chunks(Box::new(chunks))
+        }
+        "chunks.push" => {
+            let (now, special) = (arguments.number("now")?.unwrap_or(0), arguments.flag("special")?);
+            let step = special.map_or(Step::Push(bytes), |special| Step::Token(bytes, special));
+            return Ok(objects.chunks(number)?.step(step, None, now));
+        }
+        "chunks.finish" => {
+            let now = arguments.number("now")?.unwrap_or(0);
+            let finish = chunks::finish_reason(&mut arguments)?;
+            let usage = chunks::usage(&mut arguments)?;
+            arguments.done()?;
+            return Ok(objects.chunks(number)?.step(Step::Finish, Some((&finish, usage)), now));
+        }
+        _ => return answer(objects, name, number, arguments, bytes).map(|value| value.to_string()),
+    };
+    let facts = if let Object::Model(model) = &made { loading::facts(model) } else { Value::Null };
+    Ok(json!({ "object": objects.add(made), "facts": facts }).to_string())
+}
+
+/// The operations that make no object and write no chunks.
+fn answer(
+    objects: &mut Objects,
+    name: &str,
+    number: u32,
+    mut arguments: Arguments,
+    bytes: &[u8],
+) -> Result<Value, Failure> {
+    Ok(match name {
+        "model.toml" => Value::String(objects.model(number)?.spec().to_toml()),
+        "model.text" => objects.model(number)?.template().into(),
+        "model.variables" => {
+            let variables = objects.model(number)?.parsed_template().map(|template| template.variables());
+            Value::from(variables.unwrap_or_default().into_iter().collect::<Vec<_>>())
+        }
+        "model.state" => loading::state(objects.model(number)?),
+        "model.turnOf" => {
+            let text = arguments.needed("prompt")?;
+            objects.model(number)?.turn_of(&text).into()
+        }
+        "model.prompt" => prompts::prompt(objects.model(number)?, objects, arguments)?,
+        #[cfg(feature = "full")]
+        "model.grammar" => grammars::grammar(objects.model(number)?, objects, arguments)?,
+        "model.callIds" => messages::call_ids(objects.model(number)?, arguments)?,
+        "model.parse" => {
+            let model = objects.model(number)?;
+            let options = options::parser_options(&mut arguments, model, objects)?;
+            arguments.done()?;
+            let mut message = model.parse(Chunk::from(bytes), &options);
+            message.note_stripped_tokens(model.parser().program(), &options);
+            messages::message(&message)
+        }
+        #[cfg(feature = "full")]
+        "request.prompt" => prompts::value(objects.request(number)?.request.prompt()),
+        #[cfg(feature = "full")]
+        "request.parse" => {
+            let request = objects.request(number)?;
+            let mut message = request.request.parse(Chunk::from(bytes));
+            message.note_stripped_tokens(request.model.parser().program(), request.request.options());
+            messages::message(&message)
+        }
+        #[cfg(feature = "full")]
+        "request.grammar" => grammars::of_request(objects.request(number)?, arguments)?,
+        #[cfg(feature = "full")]
+        "request.callId" => {
+            let (tool, written) = (arguments.needed("name")?, arguments.text("written")?);
+            objects.request(number)?.call_ids.next(&tool, written.as_deref()).into()
+        }
+        "stream.message" => messages::message(objects.turn(number)?.borrow().message()),
+        "stream.channel" => objects.turn(number)?.borrow().channel().into(),
+        "stream.held" => objects.turn(number)?.borrow().held().into(),
+        "stream.tokenCounts" => {
+            let (reasoning, content) = objects.turn(number)?.borrow().token_counts();
+            json!({ "reasoning": reasoning, "content": content })
+        }
+        "stream.reset" => objects.turn(number)?.borrow_mut().reset().into(),
+        "tools.names" => {
+            let names = objects.tools(number)?.tools.iter().map(|tool| tool.name.as_str());
+            Value::from(names.collect::<Vec<_>>())
+        }
+        "tools.list" => objects.tools(number)?.json.clone(),
+        "json.close" => close_json(&String::from_utf8_lossy(bytes)).into(),
+        #[cfg(feature = "full")]
+        "model.export" => checks::export(objects.model(number)?, arguments)?,
+        #[cfg(feature = "full")]
+        "lint" => checks::lint(arguments, bytes)?,
+        _ => return Err(Failure::missing(name)),
+    })
+}

@@ -1,0 +1,117 @@
+//! The options of a parser, from the arguments of `parse` and `stream`.
+
+use serde_json::Value;
+use unjinja_dynamic::{CutCalls, Model, Options, ToolChoice, Tools, Unparsed};
+
+use crate::arguments::{Arguments, expected, shown};
+use crate::failure::{Failure, FailureKind};
+use crate::objects::{Objects, ToolList};
+
+/// The options of a parser.
+pub(crate) fn parser_options(arguments: &mut Arguments, model: &Model, objects: &Objects) -> Result<Options, Failure> {
+    let mut options = handling(arguments)?
+        .parallel_tool_calls(arguments.flag("parallelToolCalls")?.unwrap_or(true))
+        .extract_reasoning(arguments.flag("extractReasoning")?.unwrap_or(true))
+        .calls_end_reasoning(arguments.flag("callsEndReasoning")?.unwrap_or(true))
+        .json_response(arguments.flag("jsonResponse")?.unwrap_or(false));
+    if let Some(list) = tools(arguments, objects)? {
+        options = options.tools(&list.tools);
+    }
+    match choice(arguments)? {
+        ToolChoice::None => options = options.callable::<String>([]),
+        ToolChoice::Named(name) => options = options.callable([name]),
+        ToolChoice::Auto | ToolChoice::Required => {}
+    }
+    if let Some(on) = arguments.flag("thinking")? {
+        options = options.thinking(on);
+    }
+    if let Some(turn) = turn_of(arguments, model)? {
+        options = options.generation_prompt(turn);
+    }
+    if let Some(prefix) = arguments.text("continueFrom")? {
+        options = options.continue_from(prefix);
+    }
+    if let Some(tokens) = arguments.texts("specialTokens")? {
+        options = options.special_tokens(tokens);
+    }
+    Ok(options)
+}
+
+/// Where broken markup goes, and what becomes of calls that are cut off.
+pub(crate) fn handling(arguments: &mut Arguments) -> Result<Options, Failure> {
+    let unparsed = match arguments.text("unparsed")?.as_deref() {
+        None | Some("content") => Unparsed::Content,
+        Some("separate") => Unparsed::Separate,
+        Some(other) => {
+            let text = format!("unparsed: {other:?} is unknown; use \"content\" or \"separate\"");
+            return Err(Failure::request(text));
+        }
+    };
+    let cut = arguments.text("cutCalls")?;
+    let cut = cut.as_deref().map_or(Ok(CutCalls::default()), |name| {
+        CutCalls::named(name).ok_or_else(|| {
+            Failure::request(format!("cutCalls: {name:?} is unknown; use \"keep\", \"close\" or \"drop\""))
+        })
+    })?;
+    Ok(Options::new().unparsed(unparsed).cut_calls(cut))
+}
+
+/// The tools of a request: a list, its JSON text, or an object that was made of one.
+pub(crate) fn tools(arguments: &mut Arguments, objects: &Objects) -> Result<Option<ToolList>, Failure> {
+    if let Some(number) = arguments.object("$tools")? {
+        return objects.tools(number).cloned().map(Some);
+    }
+    arguments.value("tools").map(tool_list).transpose()
+}
+
+/// Reads a list of tools, or its JSON text.
+pub(crate) fn tool_list(value: Value) -> Result<ToolList, Failure> {
+    let json = match value {
+        Value::String(text) => serde_json::from_str(&text).map_err(|error| {
+            let text = format!("tools: this text is no JSON: {error}; pass an array of tools, or its JSON");
+            Failure::new(FailureKind::Tools, text)
+        })?,
+        value => value,
+    };
+    let tools = Tools::from_openai(&json).map_err(|error| Failure::new(FailureKind::Tools, error.to_string()))?;
+    Ok(ToolList { tools, json })
+}
+
+/// OpenAI's `tool_choice`.
+pub(crate) fn choice(arguments: &mut Arguments) -> Result<ToolChoice, Failure> {
+    let Some(value) = arguments.value("toolChoice") else { return Ok(ToolChoice::Auto) };
+    match value.as_str() {
+        Some("auto") => return Ok(ToolChoice::Auto),
+        Some("required") => return Ok(ToolChoice::Required),
+        Some("none") => return Ok(ToolChoice::None),
+        _ => {}
+    }
+    if let Some(name) = value.pointer("/function/name").and_then(Value::as_str) {
+        return Ok(ToolChoice::Named(name.to_owned()));
+    }
+    let next = "use \"auto\", \"required\", \"none\" or {\"type\": \"function\", \"function\": {\"name\": …}}";
+    Err(Failure::request(format!("toolChoice: {} is unknown; {next}", shown(&value))))
+}
+
+/// What the prompt has of the assistant's turn: a `Prompt` knows it, and in a text it is found.
+pub(crate) fn turn_of(arguments: &mut Arguments, model: &Model) -> Result<Option<String>, Failure> {
+    if let Some(turn) = arguments.text("$turn")? {
+        return Ok(Some(turn));
+    }
+    match arguments.value("prompt") {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(model.turn_of(&text).to_owned())),
+        Some(other) => Err(expected("prompt", "a Prompt or a string", &other)),
+    }
+}
+
+/// A JSON schema for the answer.
+#[cfg(feature = "full")]
+pub(crate) fn schema(arguments: &mut Arguments) -> Result<Option<Value>, Failure> {
+    match arguments.value("responseSchema") {
+        Some(value) if !value.is_object() && !value.is_boolean() => {
+            Err(expected("responseSchema", "a JSON schema, which is an object or a boolean", &value))
+        }
+        value => Ok(value),
+    }
+}

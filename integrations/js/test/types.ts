@@ -1,0 +1,69 @@
+// The types, checked by `tsc --strict`. Nothing here runs.
+
+import init, { Model, RequestError, Tools, type AnthropicEvent, type Event, type OpenAIChunk, type ParseOptions } from "unjinja";
+import * as unjinja from "unjinja";
+
+export async function everything(blob: Blob, module: WebAssembly.Module): Promise<string> {
+  await init();
+  await unjinja.init(module);
+  await init(fetch("unjinja.wasm"));
+  await init(new URL("https://example.com/unjinja.wasm"));
+  const options: ParseOptions = {
+    tools: [{ type: "function", function: { name: "f", parameters: { type: "object" } } }, { name: "g" }],
+    toolChoice: { type: "function", function: { name: "f" } },
+    unparsed: "separate",
+  };
+  using model = await Model.fromGguf(blob, { variant: "tool_use" });
+  const status: "supported" | "partial" | "unsupported" = model.status;
+  const prompt = model.prompt([{ role: "user", content: "Hello" }], { variables: { enable_thinking: true } });
+  const message = model.parse("x", { ...options, prompt });
+  model.prompt([{ role: "user", content: "Hello" }, message, message.toOpenAI()]);
+  const id: string | null | undefined = message.toolCalls[0]?.id;
+  const stream = model.stream({ tools: new Tools("[]") });
+  for (const event of stream.push(new Uint8Array(3))) show(event);
+  for await (const event of stream.read(["a", "b"])) show(event);
+  const chunks: OpenAIChunk[] = stream.openaiChunks({ includeUsage: true }).push("x");
+  const events: AnthropicEvent[] = stream.anthropicEvents().finish({ finishReason: "length" });
+  const readable: ReadableStream<Event> = new ReadableStream<string>().pipeThrough(stream.transform());
+  const again = Model.fromJSON(model.toJSON());
+  const grammar = again.request([], { responseSchema: true }).grammar({ kind: "xgrammar" });
+  return [status, id, chunks.length, events.length, readable.locked, grammar.text].join();
+}
+
+function show(event: Event): string {
+  switch (event.type) {
+    case "reasoning":
+    case "content":
+    case "unparsed":
+      return event.text;
+    case "tool_call_start":
+      return event.name + (event.id ?? "");
+    case "tool_call_id":
+      return event.id;
+    case "tool_call_arguments":
+      return event.json;
+    case "tool_call_end":
+      return String(event.complete);
+    case "diagnostic":
+      return event.diagnostic.message;
+    default: {
+      const nothing: never = event;
+      return nothing;
+    }
+  }
+}
+
+export function wrong(model: Model): void {
+  // @ts-expect-error: there is no such option
+  model.parse("x", { toolChoise: "auto" });
+  // @ts-expect-error: there is no such choice
+  model.parse("x", { toolChoice: "some" });
+  // @ts-expect-error: a number is no piece
+  model.stream().push(3);
+  // @ts-expect-error: models are made by static methods
+  new Model();
+  // @ts-expect-error: a name is a text
+  Model.known(3);
+  const error: Error = new RequestError("x");
+  void error;
+}
