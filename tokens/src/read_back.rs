@@ -145,25 +145,21 @@ impl ConversationReader {
         });
         let tools = with_tools.as_ref().map(|(around, at)| tools_in(text.text, around.clone(), at)).unwrap_or_default();
         let tools_at = with_tools.map(|(_, at)| at);
-        let (mut open_turn, mut count) = (false, steps.len());
-        if let Some(last) =
-            steps.last().filter(|step| step.kind() == TextKind::Assistant && step.end == text.text.len())
-        {
-            let message = self.assistant(text, last, &tools).0;
-            let texts = [&message.content, &message.reasoning_content];
-            let is_empty = message.tool_calls.is_empty() && texts.iter().all(|text| text.trim().is_empty());
-            open_turn = !self.is_over(text, last, is_empty);
-            if open_turn && is_empty {
-                count -= 1;
-            }
-        }
         let mut messages: Vec<ReadMessage> = Vec::new();
-        for step in steps.iter().take(count) {
+        let mut open_turn = false;
+        for step in steps {
             let start = step.place.range.start + step.place.pattern.kept;
+            let (message, parts) = self.message(text, step, &tools);
+            if step.kind() == TextKind::Assistant && step.end == text.text.len() {
+                let is_empty = says_nothing(&message);
+                open_turn = !self.is_over(text, step, is_empty);
+                if open_turn && is_empty {
+                    break; // the generation prompt
+                }
+            }
             if let Some(before) = messages.last_mut() {
                 before.range.end = start;
             }
-            let (message, parts) = self.message(text, step, &tools);
             messages.push(ReadMessage { message, range: start..text.text.len(), text: step.text(), parts });
         }
         let transcript = text.text.to_owned();
@@ -173,12 +169,10 @@ impl ConversationReader {
 
     /// The messages of a transcript, and what stands before them.
     fn steps<'p>(&'p self, text: Text<'_>) -> (Range<usize>, Vec<Step<'p>>) {
-        let begins =
-            self.patterns.iter().filter(|pattern| pattern.from == TextKind::Start && pattern.to != TextKind::End);
-        let at_once = begins.clone().filter_map(|pattern| pattern.at(text, 0));
-        let mut next = first(at_once);
+        let begins = |pattern: &Pattern| pattern.from == TextKind::Start && pattern.to != TextKind::End;
+        let mut next = self.at(text, 0, begins);
         if next.is_none() {
-            next = first(begins.filter(|pattern| pattern.is_marked()).filter_map(|pattern| pattern.find(text, 0)));
+            next = self.find(text, 0, |pattern| begins(pattern) && pattern.is_marked());
         }
         let unread = next.as_ref().map_or(0..text.text.len(), |place| 0..place.range.start);
         let mut steps = Vec::new();
@@ -199,17 +193,24 @@ impl ConversationReader {
         from: usize,
         may: impl Fn(&Pattern) -> bool,
     ) -> Option<FoundPattern<'_>> {
-        let patterns = self.patterns.iter().filter(|pattern| pattern.from == kind);
-        let places = patterns.filter_map(|pattern| {
-            if pattern.to != TextKind::End {
-                return may(pattern).then(|| pattern.find(text, from)).flatten();
-            }
+        let found =
+            self.find(text, from, |pattern| pattern.from == kind && pattern.to != TextKind::End && may(pattern));
+        let ends = self.patterns.iter().filter(|pattern| pattern.from == kind && pattern.to == TextKind::End);
+        let ends = ends.filter_map(|pattern| {
             let start = text.text.len().checked_sub(pattern.weight()).filter(|start| *start >= from)?;
-            pattern
-                .at(text, text.text.is_char_boundary(start).then_some(start)?)
-                .filter(|place| place.range.end == text.text.len())
+            pattern.at(text, start).filter(|place| place.range.end == text.text.len())
         });
-        first(places)
+        first(found.into_iter().chain(ends))
+    }
+
+    /// The first place from an offset on. It looks no further, so a long transcript is looked at once.
+    fn find(&self, text: Text<'_>, from: usize, may: impl Fn(&Pattern) -> bool) -> Option<FoundPattern<'_>> {
+        let letters = text.text.get(from..)?.char_indices();
+        letters.map(|(at, _)| from + at).find_map(|at| self.at(text, at, &may))
+    }
+
+    fn at(&self, text: Text<'_>, at: usize, may: impl Fn(&Pattern) -> bool) -> Option<FoundPattern<'_>> {
+        first(self.patterns.iter().filter(|pattern| may(pattern)).filter_map(|pattern| pattern.at(text, at)))
     }
 
     /// Whether a turn at the end of a transcript is over. Where nothing ends a turn, one that says something is.
@@ -292,12 +293,16 @@ impl ConversationReader {
         let closed = read.messages.last().is_some_and(|last| last.message["role"] == "assistant");
         let conversation =
             Conversation::new(messages).tools(read.tools.clone()).generation_prompt(read.open_turn && !closed);
-        let texts = [None, Some(true), Some(false)].into_iter().filter_map(|thinking| {
-            let conversation = conversation.clone();
-            let conversation = thinking.map_or(conversation.clone(), |on| conversation.thinking(on));
-            self.model.render(&conversation).ok()
-        });
         // Whether thinking was on is not in the messages.
+        let switches: &[Option<bool>] =
+            if self.model.spec().reasoning.switch.is_empty() { &[None] } else { &[None, Some(true), Some(false)] };
+        let texts = switches.iter().filter_map(|thinking| {
+            let asked = match thinking {
+                Some(on) => conversation.clone().thinking(*on),
+                None => conversation.clone(),
+            };
+            self.model.render(&asked).ok()
+        });
         texts.max_by_key(|written| difference(read, Some(written)).unwrap_or(usize::MAX))
     }
 }
@@ -310,7 +315,7 @@ impl Encoder {
     /// let encoder = Encoder::from_folder("models/qwen3")?;
     /// let reader = encoder.conversation_reader();
     /// let read = reader.read_ids(&[151644, 872, 198, 9707, 151645, 198]); // <|im_start|>user\nHello<|im_end|>\n
-    /// assert_eq!(read.messages[0].message["content"], "Hello");
+    /// assert_eq!(read.expect("it has a vocabulary").messages[0].message["content"], "Hello");
     /// # Ok::<(), unjinja_tokens::TokensError>(())
     /// ```
     pub fn conversation_reader(&self) -> ConversationReader {
@@ -319,10 +324,10 @@ impl Encoder {
 }
 
 impl ConversationReader {
-    /// Reads a transcript by its ids. Ids that the vocabulary does not have are the character U+FFFD. A reader that was made without a
-    /// vocabulary reads nothing.
-    pub fn read_ids(&self, ids: &[u32]) -> ReadConversation {
-        let Some(vocabulary) = &self.vocabulary else { return self.read("") };
+    /// Reads a transcript by its ids. Ids that the vocabulary does not have are the character U+FFFD. None if the reader has no
+    /// vocabulary: [`Encoder::conversation_reader`] makes one that has.
+    pub fn read_ids(&self, ids: &[u32]) -> Option<ReadConversation> {
+        let vocabulary = self.vocabulary.as_ref()?;
         let (mut bytes, mut control) = (Vec::new(), Vec::new());
         let mut text = String::new();
         let flush = |bytes: &mut Vec<u8>, text: &mut String| {
@@ -344,7 +349,7 @@ impl ConversationReader {
             let pieces = pieces.into_iter().filter(|piece| vocabulary.control_token(piece.id).is_some());
             pieces.map(|piece| piece.range).collect()
         };
-        self.read_text(Text { text: &text, control: Some(&control), tokens_of: &tokens_of })
+        Some(self.read_text(Text { text: &text, control: Some(&control), tokens_of: &tokens_of }))
     }
 }
 
@@ -366,6 +371,12 @@ fn difference(read: &ReadConversation, written: Option<&str>) -> Option<usize> {
     let rest = written.as_bytes().get(same..).unwrap_or_default();
     let whole = same == read.transcript.len() && (read.open_turn || rest.trim_ascii().is_empty());
     (!whole).then_some(same)
+}
+
+/// Whether a turn of the assistant has no text and no call.
+fn says_nothing(message: &Value) -> bool {
+    let texts = [&message["content"], &message["reasoning_content"]];
+    message["tool_calls"].is_null() && texts.iter().all(|text| text.as_str().unwrap_or_default().trim().is_empty())
 }
 
 /// The tools that are described in JSON at a place. The template itself may have written the beginning of the JSON, so it is looked for

@@ -103,19 +103,6 @@ impl Pattern {
         texts.sum()
     }
 
-    /// Its first place in a text, from an offset on.
-    pub(super) fn find(&self, text: Text<'_>, from: usize) -> Option<FoundPattern<'_>> {
-        let first = self.first()?;
-        let mut at = from;
-        loop {
-            at += text.text.get(at..)?.find(first)?;
-            if let Some(place) = self.at(text, at) {
-                return Some(place);
-            }
-            at += text.text.get(at..)?.chars().next()?.len_utf8();
-        }
-    }
-
     /// The pattern at this place.
     pub(super) fn at(&self, text: Text<'_>, start: usize) -> Option<FoundPattern<'_>> {
         let (mut at, mut blanks, mut open) = (start, Vec::new(), None);

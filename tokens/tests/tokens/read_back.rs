@@ -165,7 +165,8 @@ fn try_template(source: &str, spec: &FormatSpec) -> Result<(Readings, Readings),
             let spelled = tokens.iter().nth(random.below(tokens.len().max(1)));
             let spelling = conversation(course, spelled.copied(), &mut random);
             let Ok(encoded) = encoder.encode(&spelling) else { continue };
-            ids.judge(&model, &spelling, encoded.text(), &of_ids.read_ids(encoded.ids()));
+            let read = of_ids.read_ids(encoded.ids()).ok_or("no vocabulary")?;
+            ids.judge(&model, &spelling, encoded.text(), &read);
         }
     }
     Ok((texts, ids))
@@ -278,7 +279,8 @@ fn ids_tell_markers_from_text_that_spells_them() -> Result<(), Failure> {
     let conversation =
         Conversation::new(json!([{"role": "user", "content": spelled}, {"role": "assistant", "content": "Yes."}]));
     let encoded = encoder.encode(&conversation.generation_prompt(false))?;
-    let read = encoder.conversation_reader().read_ids(encoded.ids());
+    let read = encoder.conversation_reader().read_ids(encoded.ids()).ok_or("no vocabulary")?;
+    assert!(ConversationReader::new(&small()?).read_ids(encoded.ids()).is_none());
     assert_eq!(read.messages.len(), 2);
     assert_eq!(read.messages[0].message["content"], spelled);
     assert_eq!((read.messages[1].message["content"].as_str(), read.open_turn), (Some("Yes."), false));
