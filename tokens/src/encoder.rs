@@ -11,7 +11,7 @@ use unjinja_dynamic::{Conversation, LabelledPrompt, Model};
 
 use crate::error::TokensError;
 use crate::label::Label;
-use crate::undecided::not_by_conversation;
+use crate::second_render::{echoed, not_by_conversation};
 use crate::vocabulary::{Piece, Vocabulary};
 
 /// A model and its tokenizer.
@@ -214,19 +214,28 @@ impl Encoder {
         if options.spelled == SpelledTokens::Trusted {
             return Ok((self.vocabulary.encode(text, &|_| true)?, Vec::new()));
         }
-        let spelled = RefCell::new(Vec::new());
-        let undecided = RefCell::new(Vec::new());
-        let is_control = |range: &Range<usize>| match writers.verdict(range) {
-            TokenVerdict::Control => true,
-            verdict => {
-                let found = writers.spelled(text.get(range.clone()).unwrap_or_default(), range);
-                let list = if verdict == TokenVerdict::Undecided { &undecided } else { &spelled };
-                list.borrow_mut().push(found);
-                false
-            }
+        let [control, spelled, undecided] = [const { RefCell::new(Vec::new()) }; 3];
+        let is_control = |range: &Range<usize>| {
+            let verdict = writers.verdict(range);
+            let list = match verdict {
+                TokenVerdict::Control => &control,
+                TokenVerdict::Text => &spelled,
+                TokenVerdict::Undecided => &undecided,
+            };
+            list.borrow_mut().push(writers.spelled(text.get(range.clone()).unwrap_or_default(), range));
+            verdict == TokenVerdict::Control
         };
-        let pieces = self.vocabulary.encode(text, &is_control)?;
-        let (mut spelled, undecided) = (spelled.into_inner(), undecided.into_inner());
+        let mut pieces = self.vocabulary.encode(text, &is_control)?;
+        let (control, mut spelled, undecided) = (control.into_inner(), spelled.into_inner(), undecided.into_inner());
+        let echoed = echoed(&self.model, prompt, &control).map_err(|found| TokensError::Undecided(found.clone()))?;
+        if !echoed.is_empty() {
+            let is_echo = |range: &Range<usize>| echoed.iter().any(|found| found.range == *range);
+            pieces = self
+                .vocabulary
+                .encode(text, &|range| !is_echo(range) && writers.verdict(range) == TokenVerdict::Control)?;
+            spelled.extend(echoed.into_iter().cloned());
+            spelled.sort_by_key(|found| found.range.start);
+        }
         if let Some(found) = not_by_conversation(&self.model, prompt, &undecided) {
             return Err(TokensError::Undecided(found.clone()));
         }

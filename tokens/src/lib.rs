@@ -15,8 +15,8 @@ mod error;
 mod label;
 mod read_back;
 mod rewrite;
+mod second_render;
 mod stable;
-mod undecided;
 mod vocabulary;
 
 pub use bridge::Bridge;

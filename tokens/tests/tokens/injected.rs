@@ -1,6 +1,7 @@
 //! Conversations whose texts spell control tokens, in every field, whole and in two halves: no control token comes of them, and no
 //! text changes. A tokenizer of bytes has every tag of a template, so no tag is missed.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
@@ -170,9 +171,8 @@ fn try_template(source: &str, spec: &FormatSpec) -> Result<Tried, Failure> {
         }
     }
     let written = written(&base, &plain, &places);
-    for token in sample(tokens.iter().filter(|token| token.chars().count() > 1), 8) {
-        tried.try_pairs(&encoder, &base, &written, token)?;
-    }
+    let tokens: Vec<&str> = sample(tokens.into_iter().filter(|token| token.chars().count() > 1), 8).collect();
+    tried.try_all_pairs(&encoder, &base, &written, &tokens)?;
     Ok(tried)
 }
 
@@ -199,14 +199,31 @@ fn try_all_tokens(source: &str, spec: &FormatSpec, special: &BTreeSet<String>) -
     }
     let written = written(&base, &plain, &places);
     let mut forms = BTreeSet::new();
-    for token in &tokens {
-        // Tokens that differ in a number are tried once.
-        let form: String = token.chars().filter(|c| !c.is_ascii_digit()).collect();
-        if token.chars().count() > 1 && forms.insert(form) && (whole() || forms.len() % 8 == 1) {
-            tried.try_pairs(&encoder, &base, &written, token)?;
-        }
-    }
+    // Tokens that differ in a number are tried once.
+    let mut is_new = |token: &str| forms.insert(token.chars().filter(|c| !c.is_ascii_digit()).collect::<String>());
+    let new = tokens.into_iter().filter(|token| token.chars().count() > 1 && is_new(token));
+    let new: Vec<&str> = sample(new, 4).collect();
+    tried.try_all_pairs(&encoder, &base, &written, &new)?;
     Ok(tried)
+}
+
+/// The conversation with tokens in two halves: the first ends a place, the second begins the next one.
+fn halved(base: &Value, places: &[&TextPlace], tokens: &[(usize, &str)], of: &dyn Fn(&str) -> String) -> Value {
+    let mut around = vec![(String::new(), String::new()); places.len()];
+    for (place, token) in tokens {
+        let text = of(token);
+        let middle = token.char_indices().nth(token.chars().count() / 2).map_or(1, |(at, _)| at);
+        let (head, tail) = text.split_at(middle);
+        head.clone_into(&mut around[*place].1);
+        tail.clone_into(&mut around[place + 1].0);
+    }
+    let mut order: Vec<usize> = (0..places.len()).filter(|at| around[*at] != Default::default()).collect();
+    // A pointer holds the keys above it: what is deep comes first, and a value before its key.
+    order.sort_by_key(|at| (Reverse(places[*at].pointer.matches('/').count()), places[*at].is_key));
+    order.into_iter().fold(base.clone(), |value, at| {
+        let (before, after) = &around[at];
+        put(&value, places[at], |old| format!("{before}{old}{after}"))
+    })
 }
 
 impl Tried {
@@ -234,25 +251,44 @@ impl Tried {
         self.try_together(encoder, base, place, tail)
     }
 
-    /// A token in two halves, in each two fields of which one is written after the other.
+    /// Each token in two halves in each two places that follow one another. A conversation has one in every such pair.
+    fn try_all_pairs(
+        &mut self,
+        encoder: &Encoder,
+        base: &Value,
+        places: &[&TextPlace],
+        tokens: &[&str],
+    ) -> Result<(), Failure> {
+        let pairs = places.len().saturating_sub(1);
+        (0..tokens.len()).try_for_each(|turn| {
+            let spelled: Vec<_> = (0..pairs).map(|pair| (pair, tokens[(turn + pair) % tokens.len()])).collect();
+            self.try_pairs(encoder, base, places, &spelled)
+        })
+    }
+
+    /// Tokens in two halves, each in two fields of which one is written after the other: at `(2, token)` in the third place and the
+    /// fourth. If that is refused, or the template reads them, both halves of the list are tried.
     fn try_pairs(
         &mut self,
         encoder: &Encoder,
         base: &Value,
         places: &[&TextPlace],
-        token: &str,
+        tokens: &[(usize, &str)],
     ) -> Result<(), Failure> {
-        let middle = token.char_indices().nth(token.chars().count() / 2).map_or(1, |(at, _)| at);
-        for pair in places.windows(2) {
-            self.pairs += 1;
-            let with = |text: &str| {
-                let (head, tail) = text.split_at(middle);
-                put(&put(base, pair[0], |old| format!("{old}{head}")), pair[1], |old| format!("{tail}{old}"))
-            };
-            let other = inert(token);
-            self.compare(encoder, &with(token), &with(&other), (token, &other), pair[0])?;
+        let [(first, token), ..] = tokens else { return Ok(()) };
+        let with = |of: &dyn Fn(&str) -> String| halved(base, places, tokens, of);
+        let (spelling, inert_one) = (with(&str::to_owned), with(&inert));
+        let mut together = Self::default();
+        together.compare(encoder, &spelling, &inert_one, (token, &inert(token)), places[*first])?;
+        let clear = together.refused + together.read + together.undecided == 0 && together.problems.is_empty();
+        if clear || tokens.len() == 1 {
+            self.pairs += tokens.len();
+            self.add(together);
+            return Ok(());
         }
-        Ok(())
+        let (head, tail) = tokens.split_at(tokens.len() / 2);
+        self.try_pairs(encoder, base, places, head)?;
+        self.try_pairs(encoder, base, places, tail)
     }
 
     /// A conversation that spells a token must give the same control tokens as one that has other letters there.

@@ -37,8 +37,10 @@ mod released;
 mod rendered;
 mod renderers;
 mod rows;
+mod second_render;
 mod stripped;
 mod turns;
+
 mod vocabulary;
 
 use unjinja_testkit::Failure;
