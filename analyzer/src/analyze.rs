@@ -82,14 +82,38 @@ pub fn analyze_traced(
     naming: &Naming,
     observe: &mut (dyn FnMut(&Comparison) + Send),
 ) -> Result<FormatSpec, AnalyzeError> {
-    with_big_stack(|| analyze_here(template, naming, Some(observe)))
+    with_big_stack(|| analyze_here(template, naming, Some(&mut Told(observe))))
         .unwrap_or_else(|e| Err(AnalyzeError::no_stack(&naming.file, e.to_string())))
+}
+
+/// Somebody who is told what the analysis does. A program that calls [`analyze`] alone does not link the record.
+trait Listener: Send {
+    fn failed(&mut self, error: &AnalyzeError);
+    fn concluded(&mut self, observed: &Observed, spec: &FormatSpec);
+    fn described(&mut self, spec: &FormatSpec, described: &FormatSpec);
+}
+
+/// Passes the comparisons on.
+struct Told<'o>(&'o mut (dyn FnMut(&Comparison) + Send));
+
+impl Listener for Told<'_> {
+    fn failed(&mut self, error: &AnalyzeError) {
+        (self.0)(&Comparison::failed(error));
+    }
+
+    fn concluded(&mut self, observed: &Observed, spec: &FormatSpec) {
+        comparisons(observed, spec).iter().for_each(&mut *self.0);
+    }
+
+    fn described(&mut self, spec: &FormatSpec, described: &FormatSpec) {
+        (self.0)(&Comparison::of_described(spec, described));
+    }
 }
 
 fn analyze_here(
     template: &Template,
     naming: &Naming,
-    mut observe: Option<&mut (dyn FnMut(&Comparison) + Send)>,
+    mut listener: Option<&mut dyn Listener>,
 ) -> Result<FormatSpec, AnalyzeError> {
     let named = |error: AnalyzeError| AnalyzeError { template: naming.file.clone(), ..error };
     let probe = Probe::new(template);
@@ -101,16 +125,16 @@ fn analyze_here(
     let o = match asked {
         Ok(o) => o,
         Err(error) => {
-            if let Some(observe) = observe {
-                observe(&Comparison::failed(&error));
+            if let Some(listener) = listener {
+                listener.failed(&error);
             }
             return Err(named(error));
         }
     };
     let mut spec = settle(&probe, &o);
     spec.messages = with_format(&probe, o.calls.as_ref(), &spec);
-    if let Some(observe) = observe.as_mut() {
-        comparisons(&o, &spec).iter().for_each(observe);
+    if let Some(listener) = &mut listener {
+        listener.concluded(&o, &spec);
     }
     spec.template = TemplateInfo {
         name: if naming.name.is_empty() { name_of(&naming.file) } else { naming.name.clone() },
@@ -122,7 +146,9 @@ fn analyze_here(
     };
     let lacks_calls = spec.gaps.iter().any(|gap| gap == NO_CALL_SHOWN);
     if let Some(described) = lacks_calls.then(|| with_described_calls(template, &spec)).flatten() {
-        observe.into_iter().for_each(|observe| observe(&Comparison::of_described(&spec, &described)));
+        if let Some(listener) = listener {
+            listener.described(&spec, &described);
+        }
         spec = described;
     }
     for tag in unread(&o, &spec) {

@@ -24,6 +24,7 @@ pub(crate) use prompts::{Prompt, speaks_of_thinking};
 use prompts::{encloses_user, from_last_tag, opens_user, prompts, switches};
 pub(crate) use splits::Split;
 use splits::{laid_out_splits, other_splits, splits, splits_elsewhere};
+use unjinja_runtime::abi_3::{sort, sort_by_key};
 
 mod abilities;
 mod call_turns;
@@ -136,7 +137,7 @@ impl Observed {
         if let Some(calls) = &calls {
             let read = probe.fields_read(&AssistantMessage::calls(&[Call::probe(0)]), calls.style);
             fields.extend(read);
-            fields.sort();
+            sort(&mut fields);
             fields.dedup();
         }
         let switches = switches(probe);
@@ -467,7 +468,9 @@ fn call_styles(style: Style) -> Vec<Style> {
     };
     styles.retain(|style| changes(style) <= MOST_CHANGES);
     // Null content and arguments as text are usual enough to come before everything else.
-    styles.sort_by_key(|style| (style.needs.ids != CallIdForm::Any || style.tools != Offer::Wrapped, changes(style)));
+    sort_by_key(&mut styles, |style| {
+        (style.needs.ids != CallIdForm::Any || style.tools != Offer::Wrapped, changes(style))
+    });
     styles
 }
 

@@ -51,8 +51,10 @@ impl Random {
         self.0
     }
 
+    /// The remainder is taken of all bits, so that a machine whose words have 32 bits draws the same.
     fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 16) as usize % n.max(1)
+        let number = (self.next() >> 16) % n.max(1) as u64;
+        usize::try_from(number).unwrap_or_default()
     }
 
     fn one_in(&mut self, n: usize) -> bool {

@@ -21,6 +21,7 @@ use unjinja_spec::{FormatSpec, Overlay, ReasoningMode, ToolFormat};
 use crate::conversation::{Call, tools_for};
 use crate::sentinels::{SENTINELS, Sentinels};
 use crate::settle::NO_CALL_SHOWN;
+use unjinja_runtime::abi_3::sort;
 
 /// The draft of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,7 +185,7 @@ fn variables(template: &Template, s: &Sentinels, tools: &Value) -> Vec<String> {
     let names = paths.map(|path| path.split(['.', '[']).next().unwrap_or_default());
     let mut names: Vec<String> =
         names.filter(|name| !name.is_empty() && *name != "messages").map(str::to_owned).collect();
-    names.sort();
+    sort(&mut names);
     names.dedup();
     names
 }

@@ -14,6 +14,7 @@ use crate::error::AnalyzeError;
 pub use crate::experiment::Experiment;
 use crate::sentinels::SENTINELS;
 use crate::text;
+use unjinja_runtime::abi_3::sort_by_key;
 
 pub(crate) mod record;
 
@@ -208,7 +209,7 @@ fn fields_in(text: &str) -> Vec<FieldSpan> {
             }));
         }
     }
-    spans.sort_by_key(|span| span.start);
+    sort_by_key(&mut spans, |span| span.start);
     spans
 }
 

@@ -20,6 +20,7 @@ use unjinja_spec::MarkerKey;
 use crate::error::LowerProblem;
 use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role};
 use graph::{Closure, Continuation, Edge, Graph};
+use unjinja_runtime::abi_3::{sort, sort_by_key};
 
 /// The states of a plan, and those with a special meaning.
 #[derive(Clone, Debug)]
@@ -133,7 +134,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
         let (list, start, content) = (builder.states, id(start), id(content));
         Ok(States { list, start, content, reasoning, reasoning_start, unparsed }.merged().with_searches())
     } else {
-        builder.conflicts.sort();
+        sort(&mut builder.conflicts);
         builder.conflicts.dedup();
         Err(builder.conflicts)
     }
@@ -296,7 +297,7 @@ impl Builder {
     fn set_markers(&mut self, index: usize, mut continuations: Vec<Continuation>) {
         // If the end of a turn and the start of a call begin alike, the text is the end of the turn only at the very
         // end of the output.
-        continuations.sort_by_key(|(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
+        sort_by_key(&mut continuations, |(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
         // Whether a template writes the marker, whatever the transition does.
         let mut found: Vec<(Marker, Transition, bool)> = Vec::new();
         for (mut actions, literal, to) in continuations {

@@ -6,13 +6,8 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-pub(crate) use unjinja_runtime::abi_3::{places, sort_by};
+pub(crate) use unjinja_runtime::abi_3::{places, sort, sort_by};
 pub(crate) use unjinja_runtime::schema::{member, members};
-
-/// Sorts. Equal items keep their order.
-pub(crate) fn sort<T: Ord>(items: &mut [T]) {
-    sort_by(items, T::cmp);
-}
 
 /// Sorts, and leaves out all but one of equal items.
 pub(crate) fn sort_and_dedup<T: Ord>(items: &mut Vec<T>) {

@@ -52,7 +52,7 @@ pub mod abi_3 {
     pub use crate::limits::{MAX_HELD, MAX_NAME, MAX_SPACE};
     pub use crate::message::Channel;
     pub use crate::program::*;
-    pub use crate::sorting::{places, sort_by};
+    pub use crate::sorting::{places, sort, sort_by, sort_by_key};
 
     /// What generated types of tools are made with.
     #[cfg(feature = "types")]

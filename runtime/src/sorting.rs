@@ -15,6 +15,16 @@ pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
+/// Sorts. Equal items keep their order.
+pub fn sort<T: Ord>(items: &mut [T]) {
+    sort_by(items, T::cmp);
+}
+
+/// Sorts by a key. Items with equal keys keep their order.
+pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
+    sort_by(items, |one, other| key(one).cmp(&key(other)));
+}
+
 /// Where each of `count` items belongs, as a comparison of two of their numbers says. Equal items keep their order.
 pub fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places = vec![0; count];

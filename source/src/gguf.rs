@@ -98,7 +98,10 @@ pub(crate) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, 
         special_tokens: special_tokens.clone(),
     });
     let mut sources: Vec<Source> = sources.collect();
-    sources.sort_by_key(|source| source.variant.as_deref() != Some("default"));
+    if let Some(at) = sources.iter().position(|source| source.variant.as_deref() == Some("default")) {
+        let default = sources.remove(at);
+        sources.insert(0, default);
+    }
     if let Some((_, other)) = sources.split_first()
         && other.iter().any(|other| other.variant.as_deref() == Some("default"))
     {

@@ -5,7 +5,6 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -187,6 +186,20 @@ impl CallIds {
         self
     }
 
+    /// Adds a number to what all random letters of this process are made of, from now on. Only a platform that gives a program neither
+    /// time nor random numbers needs it: WebAssembly without WASI, where the host has both. Without it, the ids of two instances
+    /// there may be the same.
+    ///
+    /// ```
+    /// use unjinja_spec::{CallIdShape, CallIds};
+    ///
+    /// CallIds::seed(0x5EED);
+    /// assert_eq!(CallIds::new(CallIdShape::Nine).next("now", None).len(), 9);
+    /// ```
+    pub fn seed(number: u64) {
+        SEED.store(number, Ordering::Relaxed);
+    }
+
     /// When the model writes ids.
     pub fn written(mut self, model_ids: ModelIds) -> Self {
         self.model_ids = model_ids;
@@ -219,16 +232,18 @@ impl CallIds {
     }
 }
 
+/// What the host gave for [`random_text`].
+static SEED: AtomicU64 = AtomicU64::new(0);
+
 /// Random letters and digits. The keys of [`RandomState`] come from the operating system, the counter tells calls of one
-/// process apart, and its id tells processes apart that were forked.
+/// process apart, and the process tells those apart that were forked. Where there is no operating system, there is the seed.
 fn random_text(length: usize) -> String {
     const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let mut text = String::with_capacity(length);
     while text.len() < length {
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        let mut bits = RandomState::new().hash_one((count, time, std::process::id()));
+        let mut bits = RandomState::new().hash_one((count, SEED.load(Ordering::Relaxed), process()));
         // Ten letters hold 59 of the 64 bits.
         for _ in 0..10.min(length - text.len()) {
             text.push(char::from(LETTERS[usize::try_from(bits % 62).unwrap_or_default()]));
@@ -236,6 +251,19 @@ fn random_text(length: usize) -> String {
         }
     }
     text
+}
+
+/// The time and the id of the process.
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+fn process() -> (u128, u32) {
+    use std::time::{SystemTime, UNIX_EPOCH};
+    (SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()), std::process::id())
+}
+
+/// There is neither, and asking for them would stop the program.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+fn process() -> (u128, u32) {
+    (0, 0)
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use crate::document::{Node, Value};
 use crate::effect::Effect;
 use crate::error::Source;
 use crate::model::FormatSpec;
-use crate::placeholder::{self, Shape};
+use crate::read::{self, Shape};
 use crate::rules;
 use crate::text;
 use crate::write;
+use unjinja_runtime::abi_3::sort_by;
 
 /// A key that differs between two specs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,7 +53,7 @@ pub struct Change {
 pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
     let old_keys = flatten(old);
     let new_keys = flatten(new);
-    let shape = placeholder::shape_of::<FormatSpec>();
+    let shape = read::shape_of::<FormatSpec>();
     let mut keys: Vec<&String> = old_keys.iter().map(|(key, _)| key).collect();
     for (key, _) in &new_keys {
         if !old_keys.iter().any(|(known, _)| known == key) {
@@ -60,12 +61,13 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
         }
     }
     let labels: Vec<&str> = keys.iter().filter_map(|key| label(key)).collect();
-    keys.sort_by_cached_key(|key| rank(key, &shape, &labels));
+    let mut ranked: Vec<_> = keys.iter().map(|key| (rank(key, &shape, &labels), *key)).collect();
+    sort_by(&mut ranked, |(one, _), (other, _)| one.cmp(other));
     let get = |keys: &[(String, Node)], key: &str| {
         let found = keys.iter().find(|(name, _)| name == key);
         found.map(|(_, node)| node.clone())
     };
-    let changes = keys.into_iter().filter_map(|key| {
+    let changes = ranked.into_iter().filter_map(|(_, key)| {
         let (before, after) = (get(&old_keys, key), get(&new_keys, key));
         if before == after {
             return None;

@@ -57,7 +57,6 @@ mod migrate;
 mod model;
 mod overlay;
 mod parse;
-mod placeholder;
 mod read;
 mod rules;
 mod status;

@@ -10,8 +10,7 @@ use crate::document::{Node, Value};
 use crate::error::{Problem, Source, SpecError};
 use crate::fault::{Fault, FaultKind};
 use crate::model::{FormatSpec, OLDEST_SPEC_VERSION, SPEC_VERSION};
-use crate::placeholder::{self, Shape};
-use crate::read::{self, Scope};
+use crate::read::{self, Scope, Shape};
 use crate::text;
 use crate::write;
 
@@ -53,7 +52,7 @@ impl FormatSpec {
     /// ```
     #[must_use]
     pub fn keys() -> Vec<String> {
-        let shape = placeholder::shape_of::<FormatSpec>();
+        let shape = read::shape_of::<FormatSpec>();
         let holds_keys = |key: &str| shape.iter().any(|(table, _)| table == key || *table == format!("{key}[]"));
         let keys = shape.iter().flat_map(|(table, names)| names.iter().map(|name| text::join(table, name)));
         keys.filter(|key| !holds_keys(key)).collect()
@@ -157,7 +156,7 @@ pub(crate) fn explain(faults: &[Fault], root: &Node, source: &Source) -> Vec<Pro
     if faults.is_empty() {
         return Vec::new();
     }
-    let shape = placeholder::shape_of::<FormatSpec>();
+    let shape = read::shape_of::<FormatSpec>();
     let explain_one = |fault: &Fault| {
         let key = fault.key.clone().unwrap_or_default();
         let (cause, next) = words(fault, &key, &shape);

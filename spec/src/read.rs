@@ -3,14 +3,18 @@
 //! Serde stops at the first problem. So the reader notes the key at fault, leaves it out or gives it a placeholder, and
 //! reads again, until nothing is wrong. The keys and their types come from the model's own `Deserialize`; nothing here
 //! repeats them.
+//!
+//! A placeholder is `false`, 0, an empty text, the first variant. Because the model asks for every field, placeholders also tell the
+//! shape of the model: which table has which keys, in which order. Values and placeholders come from one deserializer, because serde
+//! makes a copy of the model's code for each.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
 use crate::document::{Node, Value};
 use crate::fault::{Fault, FaultKind};
-use crate::placeholder::Placeholder;
 use crate::text;
 
 /// The number of problems after which reading stops.
@@ -39,8 +43,7 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>
     let mut faults: Vec<Fault> = Vec::new();
     let mut marks = Marks::new();
     loop {
-        let reader = Reader { node: root, path: String::new(), marks: &marks };
-        let fault = match T::deserialize(reader) {
+        let fault = match T::deserialize(Reader::new(Some(root), &marks, None)) {
             Ok(value) => return (Some(value), faults),
             Err(fault) => fault,
         };
@@ -59,6 +62,20 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>
             return (None, faults);
         }
     }
+}
+
+/// The tables of a model: dotted path (array items as `name[]`) and keys, outer before inner.
+pub(crate) type Shape = Vec<(String, &'static [&'static str])>;
+
+/// How deep a shape is followed; a type that contains itself would never end.
+const MAX_DEPTH: usize = 8;
+
+/// The tables of `T` and their keys, as its `Deserialize` asks for them.
+pub(crate) fn shape_of<T: DeserializeOwned>() -> Shape {
+    let (shape, marks) = (RefCell::new(Shape::new()), Marks::new());
+    // If this fails, the shape is only shorter.
+    let _ = T::deserialize(Reader::new(None, &marks, Some(&shape)));
+    shape.into_inner()
 }
 
 /// A value as messages describe it.
@@ -83,26 +100,49 @@ pub(crate) fn shorten(text: &str) -> String {
     text.chars().take(39).chain(['…']).collect()
 }
 
+/// Deserialises a value, or a placeholder where there is none.
 #[derive(Clone)]
 struct Reader<'a> {
-    node: &'a Node,
+    /// The value; `None` for a placeholder.
+    node: Option<&'a Node>,
     path: String,
     marks: &'a Marks,
+    /// Where the tables are recorded that are asked for.
+    shape: Option<&'a RefCell<Shape>>,
+    depth: usize,
 }
 
 impl<'a> Reader<'a> {
+    fn new(node: Option<&'a Node>, marks: &'a Marks, shape: Option<&'a RefCell<Shape>>) -> Self {
+        Self { node, path: String::new(), marks, shape, depth: 0 }
+    }
+
     fn type_fault(&self, wanted: impl Into<String>) -> Fault {
-        let kind = FaultKind::Type { found: describe(&self.node.value), wanted: wanted.into() };
-        Fault::new(kind).at(&self.path, self.node)
+        let found = self.node.map_or_else(String::new, |node| describe(&node.value));
+        self.at_place(Fault::new(FaultKind::Type { found, wanted: wanted.into() }))
     }
 
-    /// Whether an earlier reading found this value at fault.
-    fn is_marked(&self) -> bool {
-        self.marks.contains_key(&self.path)
+    /// Gives a fault the place of the value, unless it has one.
+    fn at_place(&self, fault: Fault) -> Fault {
+        match self.node {
+            Some(node) => fault.at(&self.path, node),
+            None => fault,
+        }
     }
 
-    fn child(&self, path: String, node: &'a Node) -> Self {
-        Self { node, path, marks: self.marks }
+    /// A value within this one, or a placeholder: where there is no value, or an earlier reading found it at fault.
+    fn child(&self, path: String, node: Option<&'a Node>) -> Self {
+        let node = node.filter(|_| !self.marks.contains_key(&path));
+        Self { node, path, marks: self.marks, shape: self.shape, depth: self.depth + 1 }
+    }
+
+    fn value(&self) -> Option<&'a Value> {
+        self.node.map(|node| &node.value)
+    }
+
+    /// Whether a placeholder has items and optional values, so that their shapes are recorded.
+    fn is_recording(&self) -> bool {
+        self.shape.is_some() && self.depth < MAX_DEPTH
     }
 
     fn table<'de, V: Visitor<'de>>(
@@ -112,24 +152,34 @@ impl<'a> Reader<'a> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         // Required keys that an earlier reading missed are given as placeholders.
-        let absent = fields.iter().filter(|field| {
+        let is_absent = |field: &&&'static str| {
             let placeholder = self.marks.get(&text::join(&self.path, field)) == Some(&Mark::Placeholder);
-            placeholder && !entries.iter().any(|(name, _)| name == *field)
-        });
-        let mut keys: Vec<(&'a str, Option<&'a Node>)> = entries
-            .iter()
-            .map(|(name, node)| (name.as_str(), Some(node)))
-            .chain(absent.map(|field| (*field, None)))
-            .collect();
+            self.node.is_none() || placeholder && !entries.iter().any(|(name, _)| name == **field)
+        };
+        let absent = fields.iter().filter(is_absent).map(|field| (*field, None));
+        let mut keys: Vec<(&'a str, Option<&'a Node>)> =
+            entries.iter().map(|(name, node)| (name.as_str(), Some(node))).chain(absent).collect();
         keys.retain(|(name, _)| self.marks.get(&text::join(&self.path, name)) != Some(&Mark::Skip));
         let map = Entries { parent: self.clone(), keys: keys.into_iter(), next: None };
-        visitor.visit_map(map).map_err(|fault: Fault| fault.at(&self.path, self.node))
+        visitor.visit_map(map).map_err(|fault: Fault| self.at_place(fault))
+    }
+
+    /// The items of an array; of a placeholder, so many.
+    fn items<'de, V: Visitor<'de>>(self, placeholders: usize, visitor: V) -> Result<V::Value, Fault> {
+        let items = match self.value() {
+            Some(Value::Array(items)) => items.iter().map(Some).collect(),
+            Some(_) => return Err(self.type_fault("an array")),
+            None => vec![None; placeholders],
+        };
+        let items = Items { parent: self.clone(), items: items.into_iter().enumerate() };
+        visitor.visit_seq(items).map_err(|fault: Fault| self.at_place(fault))
     }
 
     fn integer(&self, wanted: &str) -> Result<i128, Fault> {
-        match self.node.value {
-            Value::Integer(number) => Ok(number),
-            _ => Err(self.type_fault(wanted)),
+        match self.value() {
+            Some(Value::Integer(number)) => Ok(*number),
+            Some(_) => Err(self.type_fault(wanted)),
+            None => Ok(0),
         }
     }
 }
@@ -140,7 +190,7 @@ macro_rules! integers {
             let wanted = format!("a whole number from {} to {}", <$type>::MIN, <$type>::MAX);
             let number = self.integer(&wanted)?;
             let number = <$type>::try_from(number).map_err(|_| self.type_fault(wanted))?;
-            visitor.$visit(number).map_err(|fault: Fault| fault.at(&self.path, self.node))
+            visitor.$visit(number).map_err(|fault: Fault| self.at_place(fault))
         })*
     };
 }
@@ -160,26 +210,26 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let (path, node) = (self.path.clone(), self.node);
-        match &node.value {
-            Value::String(text) => visitor.visit_str(text),
-            Value::Integer(number) => match i64::try_from(*number) {
+        match self.value() {
+            None => visitor.visit_unit(),
+            Some(Value::String(text) | Value::Datetime(text)) => visitor.visit_str(text),
+            Some(Value::Integer(number)) => match i64::try_from(*number) {
                 Ok(number) => visitor.visit_i64(number),
                 Err(_) => return Err(self.type_fault("a smaller number")),
             },
-            Value::Float(number) => visitor.visit_f64(*number),
-            Value::Boolean(value) => visitor.visit_bool(*value),
-            Value::Datetime(text) => visitor.visit_str(text),
-            Value::Array(_) => return self.deserialize_seq(visitor),
-            Value::Table(entries) => return self.table(entries, &[], visitor),
+            Some(Value::Float(number)) => visitor.visit_f64(*number),
+            Some(Value::Boolean(value)) => visitor.visit_bool(*value),
+            Some(Value::Array(_)) => return self.items(0, visitor),
+            Some(Value::Table(entries)) => return self.table(entries, &[], visitor),
         }
-        .map_err(|fault: Fault| fault.at(&path, node))
+        .map_err(|fault: Fault| self.at_place(fault))
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.node.value {
-            Value::Boolean(value) => visitor.visit_bool(value).map_err(|fault: Fault| fault.at(&self.path, self.node)),
-            _ => Err(self.type_fault("`true` or `false`")),
+        match self.value() {
+            None => visitor.visit_bool(false),
+            Some(Value::Boolean(value)) => visitor.visit_bool(*value).map_err(|fault: Fault| self.at_place(fault)),
+            Some(_) => Err(self.type_fault("`true` or `false`")),
         }
     }
 
@@ -188,21 +238,27 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.node.value {
-            Value::Float(_) | Value::Integer(_) => self.deserialize_any(visitor),
-            _ => Err(self.type_fault("a number")),
+        match self.value() {
+            None => visitor.visit_f64(0.0),
+            Some(Value::Float(_) | Value::Integer(_)) => self.deserialize_any(visitor),
+            Some(_) => Err(self.type_fault("a number")),
         }
     }
 
     fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        self.deserialize_str(visitor)
+        match self.value() {
+            None => visitor.visit_char(' '),
+            Some(_) => self.deserialize_str(visitor),
+        }
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match &self.node.value {
-            Value::String(text) => visitor.visit_str(text).map_err(|fault: Fault| fault.at(&self.path, self.node)),
-            _ => Err(self.type_fault("a string in double quotes")),
-        }
+        let text = match self.value() {
+            None => "",
+            Some(Value::String(text)) => text,
+            Some(_) => return Err(self.type_fault("a string in double quotes")),
+        };
+        visitor.visit_str(text).map_err(|fault: Fault| self.at_place(fault))
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -210,7 +266,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_some(self)
+        if self.node.is_some() || self.is_recording() { visitor.visit_some(self) } else { visitor.visit_none() }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _name: &'static str, visitor: V) -> Result<V::Value, Fault> {
@@ -218,22 +274,20 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match &self.node.value {
-            Value::Array(items) => {
-                let (path, node) = (self.path.clone(), self.node);
-                let items = items.iter().enumerate();
-                visitor.visit_seq(Items { parent: self, items }).map_err(|fault: Fault| fault.at(&path, node))
-            }
-            _ => Err(self.type_fault("an array")),
-        }
+        let placeholders = usize::from(self.is_recording());
+        self.items(placeholders, visitor)
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, Fault> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.items(len, visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        self.deserialize_struct("", &[], visitor)
+        match self.value() {
+            None => self.table(&[], &[], visitor),
+            Some(Value::Table(entries)) => self.table(entries, &[], visitor),
+            Some(_) => Err(self.type_fault("a table")),
+        }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -242,9 +296,13 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        match &self.node.value {
-            Value::Table(entries) => self.table(entries, fields, visitor),
-            _ => Err(self.type_fault("a table")),
+        if let Some(shape) = self.shape {
+            shape.borrow_mut().push((self.path.clone(), fields));
+        }
+        match self.value() {
+            None => self.table(&[], fields, visitor),
+            Some(Value::Table(entries)) => self.table(entries, fields, visitor),
+            Some(_) => Err(self.type_fault("a table")),
         }
     }
 
@@ -254,19 +312,22 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let (path, node) = (self.path.clone(), self.node);
-        match (&node.value, node.entries()) {
-            (Value::String(text), _) => visitor.visit_enum(text.as_str().into_deserializer()),
-            (Value::Table(_), [(name, inner)]) => {
-                let inner = self.child(text::join(&path, name), inner);
-                visitor.visit_enum(Tagged { name, inner })
+        let tagged = match (self.value(), self.node.map_or(&[][..], Node::entries)) {
+            (None, _) => {
+                let name = variants.first().copied().unwrap_or_default();
+                Tagged { name, inner: self.clone(), is_alone: false }
+            }
+            (Some(Value::String(text)), _) => Tagged { name: text, inner: self.clone(), is_alone: true },
+            (Some(Value::Table(_)), [(name, inner)]) => {
+                let path = text::join(&self.path, name);
+                Tagged { name, inner: self.child(path, Some(inner)), is_alone: false }
             }
             _ => {
                 let variants: Vec<String> = variants.iter().map(|name| text::quote(name)).collect();
                 return Err(self.type_fault(format!("one of {}", variants.join(", "))));
             }
-        }
-        .map_err(|fault: Fault| fault.at(&path, node))
+        };
+        visitor.visit_enum(tagged).map_err(|fault: Fault| self.at_place(fault))
     }
 
     serde::forward_to_deserialize_any! {
@@ -299,18 +360,14 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let (name, node) = self.next.unwrap_or_default();
-        let path = text::join(&self.parent.path, name);
-        match node {
-            Some(node) if !self.parent.marks.contains_key(&path) => seed.deserialize(self.parent.child(path, node)),
-            _ => seed.deserialize(Placeholder::silent()),
-        }
+        seed.deserialize(self.parent.child(text::join(&self.parent.path, name), node))
     }
 }
 
 /// The items of an array, one after the other.
 struct Items<'a> {
     parent: Reader<'a>,
-    items: std::iter::Enumerate<std::slice::Iter<'a, Node>>,
+    items: std::iter::Enumerate<std::vec::IntoIter<Option<&'a Node>>>,
 }
 
 impl<'de> de::SeqAccess<'de> for Items<'_> {
@@ -320,55 +377,63 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
         let Some((index, node)) = self.items.next() else {
             return Ok(None);
         };
-        let path = format!("{}[{index}]", self.parent.path);
-        if self.parent.marks.contains_key(&path) {
-            return seed.deserialize(Placeholder::silent()).map(Some);
-        }
-        seed.deserialize(self.parent.child(path, node)).map(Some)
+        let parent = &self.parent;
+        let path = if node.is_some() { format!("{}[{index}]", parent.path) } else { format!("{}[]", parent.path) };
+        seed.deserialize(parent.child(path, node)).map(Some)
     }
 }
 
-/// An enum's value that carries data: a table whose one key is the variant.
+/// The variant of an enum: a name alone, or a table whose one key is the variant.
 struct Tagged<'a> {
     name: &'a str,
     inner: Reader<'a>,
+    is_alone: bool,
 }
 
 impl<'a, 'de> de::EnumAccess<'de> for Tagged<'a> {
     type Error = Fault;
-    type Variant = Reader<'a>;
+    type Variant = Variant<'a>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), Fault> {
         let name: de::value::StrDeserializer<'_, Fault> = self.name.into_deserializer();
-        Ok((seed.deserialize(name)?, self.inner))
+        Ok((seed.deserialize(name)?, Variant { inner: self.inner, is_alone: self.is_alone }))
     }
 }
 
-impl<'de> de::VariantAccess<'de> for Reader<'_> {
+/// What a variant holds.
+struct Variant<'a> {
+    inner: Reader<'a>,
+    is_alone: bool,
+}
+
+impl<'a> Variant<'a> {
+    fn value(self, wanted: &str) -> Result<Reader<'a>, Fault> {
+        match self.is_alone {
+            true => Err(self.inner.type_fault(wanted)),
+            false => Ok(self.inner),
+        }
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Variant<'_> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
-        Err(self.type_fault("no value: write the name alone, as a string"))
+        if self.is_alone || self.inner.node.is_none() {
+            return Ok(());
+        }
+        Err(self.inner.type_fault("no value: write the name alone, as a string"))
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
-        if self.is_marked() {
-            return seed.deserialize(Placeholder::silent());
-        }
-        seed.deserialize(self)
+        seed.deserialize(self.value("a value: write a table")?)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
-        if self.is_marked() {
-            return Placeholder::silent().deserialize_tuple(len, visitor);
-        }
-        self.deserialize_seq(visitor)
+        self.value("an array: write a table")?.deserialize_tuple(len, visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
-        if self.is_marked() {
-            return Placeholder::silent().deserialize_struct("", fields, visitor);
-        }
-        self.deserialize_struct("", fields, visitor)
+        self.value("a table")?.deserialize_struct("", fields, visitor)
     }
 }

@@ -4,6 +4,7 @@ use unjinja_spec::ArgumentOrder;
 
 use crate::ask::CallTurns;
 use crate::sentinels::SENTINELS;
+use unjinja_runtime::abi_3::{sort, sort_by_key};
 
 /// The order of arguments; if that is the one of the message, the order of the keys of an object in one of them.
 pub(super) fn of(calls: &CallTurns) -> ArgumentOrder {
@@ -18,12 +19,12 @@ fn order(text: &str, keys: &[&str; 3]) -> ArgumentOrder {
     if shown.iter().any(|(place, _)| place.is_none()) {
         return ArgumentOrder::Given;
     }
-    shown.sort_unstable();
+    sort(&mut shown);
     let shown: Vec<&str> = shown.into_iter().map(|(_, key)| key).collect();
     let mut sorted = keys.to_vec();
-    sorted.sort_unstable();
+    sort(&mut sorted);
     let mut ignoring_case = keys.to_vec();
-    ignoring_case.sort_by_key(|key| key.to_lowercase());
+    sort_by_key(&mut ignoring_case, |key| key.to_lowercase());
     match shown {
         shown if shown == sorted => ArgumentOrder::Sorted,
         shown if shown == ignoring_case => ArgumentOrder::SortedIgnoringCase,
