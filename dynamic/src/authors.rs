@@ -1,6 +1,6 @@
-//! Who wrote which byte of a prompt (`origin`), what it is (`parts`), also where no loop tells (`told`), and which bytes the model
-//! writes (`written`). Nothing here knows
-//! token ids: a caller that has a tokenizer says where its control tokens are.
+//! Who wrote which byte of a prompt (`origin`), what it is (`parts`), also where no loop tells (`told`), which bytes the model
+//! writes (`written`), and all of it for a prompt that is cut into `pieces`. Nothing here knows token ids: a caller that has a tokenizer
+//! says where its control tokens are, and `likely` finds them for one that has none.
 
 use std::ops::Range;
 
@@ -10,13 +10,18 @@ use crate::conversation::Conversation;
 use crate::model::Model;
 use crate::prompt::LabelledPrompt;
 
+mod likely;
 mod origin;
 mod parts;
+mod pieces;
 mod told;
 mod written;
 
+use crate::error::ModelError;
+pub use likely::LikelyTokens;
 pub use origin::{PromptWriters, Spelled, TokenVerdict};
 pub use parts::{PromptParts, TokenPart};
+pub use pieces::PromptPiece;
 
 impl Model {
     /// What each byte of a prompt is. Where the template's loops do not tell what was written for a message, it is asked again.
@@ -60,6 +65,33 @@ impl Model {
             prompt_end: &|message| told::prompt_end(self, prompt, message),
         };
         rendered.by_model(&prompt.context)
+    }
+
+    /// The whole prompt in pieces: whose message each is, what it is, and whether the model writes it. No tokenizer is asked: what looks
+    /// like a control token of the template is taken for one.
+    ///
+    /// ```
+    /// use unjinja_dynamic::{Conversation, Model};
+    ///
+    /// let model = Model::from_template("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}\
+    ///     {% if add_generation_prompt %}<|assistant|>{% endif %}")?;
+    /// let turn = [("user", "Hello"), ("assistant", "Hi!")].map(|(role, text)| serde_json::json!({"role": role, "content": text}));
+    /// let prompt = model.render_labelled(&Conversation::new(turn.to_vec()).generation_prompt(false))?;
+    /// let pieces = model.prompt_pieces(&prompt)?;
+    /// let by_model = pieces.iter().filter(|piece| piece.by_model).map(|piece| &prompt.text[piece.range.clone()]);
+    /// assert_eq!(by_model.collect::<Vec<_>>(), ["Hi!", "<|end|>"]);
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`parsed_template`](Self::parsed_template).
+    pub fn prompt_pieces(&self, prompt: &LabelledPrompt) -> Result<Vec<PromptPiece>, ModelError> {
+        let tokens = LikelyTokens::of(self.parsed_template()?, self.spec());
+        let parts = self.prompt_parts(prompt);
+        let writers = PromptWriters::new(prompt, &|text| tokens.contains(text));
+        let turns = self.written_by_model(prompt, &parts, &writers, &tokens.written(prompt, &writers));
+        let by_model: Vec<Range<usize>> = turns.into_iter().flatten().collect();
+        Ok(pieces::pieces(prompt.text.len(), &parts, &by_model))
     }
 
     /// What a prompt has of the assistant's turn, with the variables of this conversation. It is asked for with the messages before the

@@ -3,14 +3,17 @@
 //! # Files
 //! `loader` decides which spec a template has and which overlays correct it; `shorthands` are its calls for each kind of input.
 //! `model` is what an application uses: `renderer` renders a `conversation`, `prompt` says where the turn begins in the result,
-//! `grammars` constrain a sampler, and `request` puts together what one request needs. `authors` tells who wrote which byte of a prompt.
-//! `cache` keeps analyses, `overlays` says which corrections fit, `known`
-//! finds the supported models, and `error` says what went wrong. Nothing here knows a format.
+//! `grammars` constrain a sampler, and `request` puts together what one request needs. `spans` are events with their text. `authors`
+//! tells who wrote which byte of a prompt, and `explain` shows all that is known of a template and an output. `cache` keeps analyses,
+//! `overlays` says which corrections fit, `known` finds the supported models, and `error` says what went wrong. Nothing here knows a
+//! format.
 
 pub mod authors;
 mod cache;
 mod conversation;
 mod error;
+#[cfg(feature = "explain")]
+pub mod explain;
 #[cfg(feature = "grammar")]
 mod grammars;
 #[cfg(feature = "generated")]
@@ -23,6 +26,7 @@ mod renderer;
 #[cfg(feature = "grammar")]
 mod request;
 mod shorthands;
+mod spans;
 mod vocabulary;
 
 pub use cache::CacheUse;
@@ -36,6 +40,7 @@ pub use overlays::{Correction, KnownOverlay, Origin, Reason};
 pub use prompt::{LabelledPrompt, Prompt};
 #[cfg(feature = "grammar")]
 pub use request::{Request, RequestOptions};
+pub use spans::{OutputSpan, SpanReader, SpanStep};
 
 #[cfg(feature = "generated")]
 pub use unjinja_generated::LookupError;
@@ -47,7 +52,8 @@ pub use unjinja_grammar::{
 pub use unjinja_render::{Clock, Limits as RenderLimits, SpecialTokens, Template};
 pub use unjinja_runtime::{
     BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, CutCalls, Diagnostic, DiagnosticKind,
-    Event, Interpreter, Message, Options, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types, Unparsed,
+    Event, Interpreter, Message, Options, OwnedEvent, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types,
+    Unparsed,
 };
 pub use unjinja_source::Source;
 pub use unjinja_spec::{CallIdShape, CallIds, FormatSpec, ModelIds, Overlay, OverlayKey, Status};

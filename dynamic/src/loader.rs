@@ -12,8 +12,8 @@ mod loaded;
 use std::path::{Path, PathBuf};
 
 use unjinja_analyzer::trace::Comparison;
-use unjinja_analyzer::{Naming, SourceExt, analyze, analyze_traced, sha256, verified};
-use unjinja_render::{Limits, SpecialTokens};
+use unjinja_analyzer::{AnalyzeError, Naming, SourceExt, analyze, analyze_traced, sha256, verified};
+use unjinja_render::{Limits, SpecialTokens, Template};
 use unjinja_source::{Source, name_of};
 use unjinja_spec::{FormatSpec, Overlay};
 
@@ -24,7 +24,7 @@ use crate::overlays::{Correction, KnownOverlay, Origin, Reason, fitting};
 
 pub use error::LoadError;
 pub use folder::specs_in;
-use input::Subject;
+pub(crate) use input::Subject;
 pub use input::{Input, overlay_of_spec, template_file};
 pub use loaded::Loaded;
 
@@ -229,7 +229,7 @@ impl Loader {
     /// If a file cannot be read, is damaged, holds no template or several; a template with a syntax error, or that cannot be
     /// analysed; an invalid spec or overlay; a committed spec of another template; a name of no supported model.
     pub fn load(&self, input: Input) -> Result<Loaded, LoadError> {
-        self.load_with(input, None)
+        self.load_subject(self.read(input)?, &mut analyze)
     }
 
     /// Like [`load`](Self::load). If a template is analysed, `observe` is called with each comparison.
@@ -237,7 +237,7 @@ impl Loader {
     /// # Errors
     /// Those of [`load`](Self::load). `observe` has then been called with the comparisons before the error.
     pub fn load_observed(&self, input: Input, observe: &mut Observer<'_>) -> Result<Loaded, LoadError> {
-        self.load_with(input, Some(observe))
+        self.load_subject(self.read(input)?, &mut |template, naming| analyze_traced(template, naming, observe))
     }
 
     /// The overlays that files or the caller give for a template: all that apply to it but known ones. Nothing is analysed.
@@ -248,12 +248,18 @@ impl Loader {
         Ok(self.overlays_in_files(Some(&source.overlay()))?.into_iter().map(|chosen| chosen.overlay).collect())
     }
 
-    fn load_with(&self, input: Input, observe: Option<&mut Observer<'_>>) -> Result<Loaded, LoadError> {
-        match input.read(self.name.as_deref())? {
-            Subject::Spec { spec, adjacent } => self.corrected(Bare::reviewed(self.named(*spec), adjacent), None),
+    /// Reads an input. Nothing is analysed.
+    pub(crate) fn read(&self, input: Input) -> Result<Subject, LoadError> {
+        input.read(self.name.as_deref())
+    }
+
+    /// Loads an input that was read; `analyse` derives a spec, if it takes an analysis.
+    pub(crate) fn load_subject(&self, subject: Subject, analyse: &mut Analyse<'_>) -> Result<Loaded, LoadError> {
+        match subject {
+            Subject::Spec { spec, adjacent, .. } => self.corrected(Bare::reviewed(self.named(*spec), adjacent), None),
             Subject::Template { source, is_named } => {
                 let source = self.with_tokens(*source);
-                let bare = self.bare(&source, is_named, observe)?;
+                let bare = self.bare(&source, is_named, analyse)?;
                 self.corrected(bare, Some(source))
             }
         }
@@ -270,7 +276,7 @@ impl Loader {
     }
 
     /// The spec of a template without overlays.
-    fn bare(&self, source: &Source, is_named: bool, observe: Option<&mut Observer<'_>>) -> Result<Bare, LoadError> {
+    fn bare(&self, source: &Source, is_named: bool, analyse: &mut Analyse<'_>) -> Result<Bare, LoadError> {
         // A text that nobody named has no file, and so nothing is next to it.
         let adjacent = is_named.then(|| source.overlay());
         if let Some(committed) = &self.committed {
@@ -289,7 +295,7 @@ impl Loader {
             (spec.template.name, spec.template.file, spec.template.source) = (naming.name, naming.file, naming.source);
             return Ok(Bare { spec, origin: Origin::Analysed, cache, adjacent });
         }
-        let spec = analysed(source, &naming, observe)?;
+        let spec = analysed(source, &naming, analyse)?;
         let cache = slot.map_or(CacheUse::Unused, |slot| slot.write(&spec));
         Ok(Bare { spec, origin: Origin::Analysed, cache, adjacent })
     }
@@ -424,13 +430,14 @@ impl Chosen {
     }
 }
 
+/// Derives the spec of a template: with or without a record. A program that keeps none does not link it.
+pub(crate) type Analyse<'a> = dyn FnMut(&Template, &Naming) -> Result<FormatSpec, AnalyzeError> + 'a;
+
 /// Analyses a template, and verifies the spec that comes out.
-fn analysed(source: &Source, naming: &Naming, observe: Option<&mut Observer<'_>>) -> Result<FormatSpec, LoadError> {
+fn analysed(source: &Source, naming: &Naming, analyse: &mut Analyse<'_>) -> Result<FormatSpec, LoadError> {
     let path = || source.path.clone();
     let template = source.template().map_err(|error| LoadError::Template { path: path(), error })?;
-    let spec = match observe {
-        Some(observe) => analyze_traced(&template, naming, observe),
-        None => analyze(&template, naming),
-    };
-    Ok(verified(&template, spec.map_err(|error| LoadError::Analysis { path: path(), error: Box::new(error) })?))
+    let spec =
+        analyse(&template, naming).map_err(|error| LoadError::Analysis { path: path(), error: Box::new(error) })?;
+    Ok(verified(&template, spec))
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use unjinja_render::{Labels, Origin};
 
 use super::origin::root;
+use unjinja_runtime::abi_3::sort_by_key;
 
 /// A part of a message or of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +64,7 @@ impl PromptParts {
                 _ => None,
             })
             .collect();
-        messages.sort_by_key(|(range, _)| range.start);
+        sort_by_key(&mut messages, |(range, _)| range.start);
         let roles = Roles(&context["messages"]);
         let spans = labels.spans().iter().map(|span| {
             let (message, part) = match &span.origin {
@@ -81,6 +82,12 @@ impl PromptParts {
         let (message, part) =
             self.spans.get(index).map_or((None, TokenPart::Markup), |(_, message, part)| (*message, *part));
         (message.or_else(|| self.message_around(offset)), part)
+    }
+
+    /// Where one of them begins or ends, in no order.
+    pub(super) fn cuts(&self) -> impl Iterator<Item = usize> {
+        let spans = self.spans.iter().map(|(range, ..)| range);
+        spans.chain(self.messages.iter().map(|(range, _)| range)).flat_map(|range| [range.start, range.end])
     }
 
     /// The message for which a loop wrote the byte at an offset.
@@ -121,7 +128,7 @@ impl PromptParts {
     pub(super) fn tell(&mut self, message: usize, ranges: Vec<Range<usize>>) {
         self.messages.retain(|(_, of)| *of != message);
         self.messages.extend(ranges.into_iter().map(|range| (range, message)));
-        self.messages.sort_by_key(|(range, _)| range.start);
+        sort_by_key(&mut self.messages, |(range, _)| range.start);
     }
 
     /// The texts of fields that meet a range, and their messages. The role of a message is none of them.

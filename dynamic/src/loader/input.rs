@@ -45,13 +45,16 @@ enum InputKind {
 }
 
 /// What was read.
-pub(super) enum Subject {
+pub(crate) enum Subject {
     Template {
         source: Box<Source>,
         /// Whether the template has a path, be it only a name that the caller made up.
         is_named: bool,
     },
     Spec {
+        /// The name of its file, without folders.
+        #[cfg_attr(not(feature = "explain"), allow(dead_code, reason = "an explanation says it"))]
+        file: String,
         spec: Box<FormatSpec>,
         /// Where an overlay of the spec would be.
         adjacent: Option<PathBuf>,
@@ -126,7 +129,7 @@ impl Input {
     }
 
     /// Reads it. `name` is what a text is called.
-    pub(super) fn read(self, name: Option<&str>) -> Result<Subject, LoadError> {
+    pub(crate) fn read(self, name: Option<&str>) -> Result<Subject, LoadError> {
         match self.0 {
             InputKind::Text(text) => {
                 let file = name.map_or_else(|| UNNAMED.to_owned(), |name| format!("{name}.jinja"));
@@ -141,14 +144,19 @@ impl Input {
             InputKind::Source(source) => Ok(Subject::Template { source, is_named: true }),
             InputKind::Spec(path) => {
                 let (spec, adjacent) = spec(&path)?;
-                Ok(Subject::Spec { spec: Box::new(spec), adjacent: Some(adjacent) })
+                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                Ok(Subject::Spec { file, spec: Box::new(spec), adjacent: Some(adjacent) })
             }
             InputKind::SpecText(text) => {
                 let file = name.map_or_else(|| "spec.toml".to_owned(), |name| format!("{name}.toml"));
-                Ok(Subject::Spec { spec: Box::new(FormatSpec::from_toml(&text, &file)?), adjacent: None })
+                let spec = Box::new(FormatSpec::from_toml(&text, &file)?);
+                Ok(Subject::Spec { file, spec, adjacent: None })
             }
             #[cfg(feature = "generated")]
-            InputKind::Known(name) => Ok(Subject::Spec { spec: Box::new(known::known_spec(&name)?), adjacent: None }),
+            InputKind::Known(name) => {
+                let spec = Box::new(known::known_spec(&name)?);
+                Ok(Subject::Spec { file: format!("{}.toml", spec.template.name), spec, adjacent: None })
+            }
         }
     }
 }
