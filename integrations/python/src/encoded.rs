@@ -203,13 +203,13 @@ impl Spelled {
 }
 
 /// Counts characters, because Python does.
-struct Characters {
+pub(crate) struct Characters {
     /// How many characters begin before each byte. Empty for a text in which bytes are characters.
     before: Vec<usize>,
 }
 
 impl Characters {
-    fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         if text.is_ascii() {
             return Self { before: Vec::new() };
         }
@@ -222,7 +222,8 @@ impl Characters {
         Self { before }
     }
 
-    fn offset(&self, bytes: &Range<usize>) -> (usize, usize) {
+    /// Where bytes begin and end, in characters.
+    pub(crate) fn offset(&self, bytes: &Range<usize>) -> (usize, usize) {
         let count = |at: usize| self.before.get(at).copied().unwrap_or(at);
         (count(bytes.start), count(bytes.end))
     }

@@ -50,6 +50,10 @@ struct SampledTurn {
 }
 
 impl Encoder {
+    pub(crate) fn inner(&self) -> &RustEncoder {
+        &self.encoder
+    }
+
     /// The conversation of a method's arguments.
     fn conversation(&self, method: &str, given: &Arguments<'_, '_>) -> PyResult<Conversation> {
         given.conversation(self.model.get().reads(), method)

@@ -22,6 +22,7 @@ mod model;
 mod openai;
 mod options;
 mod prompt;
+mod read_back;
 mod reader;
 mod request;
 mod span;
@@ -29,6 +30,7 @@ mod stream;
 mod token_stream;
 mod tokenizer;
 mod tools;
+mod training;
 mod turn;
 
 /// What `import unjinja` is made of.
@@ -63,6 +65,8 @@ mod _lib {
     #[pymodule_export]
     use crate::openai::OpenAIChunks;
     #[pymodule_export]
+    use crate::read_back::{Alternative, ConversationReader, ReadConversation, ReadMessage};
+    #[pymodule_export]
     use crate::request::Request;
     #[pymodule_export]
     use crate::span::Span;
@@ -72,6 +76,8 @@ mod _lib {
     use crate::token_stream::TokenStream;
     #[pymodule_export]
     use crate::tools::Tools;
+    #[pymodule_export]
+    use crate::training::TrainingTemplate;
 
     /// Runs the command `unjinja` with these arguments, without the name of the program. Returns the exit code.
     #[pyfunction]

@@ -29,6 +29,7 @@ use crate::reader::dialect;
 use crate::request::Request;
 use crate::stream::Stream;
 use crate::tools::tools_of;
+use crate::training::TrainingTemplate;
 use crate::turn::chunk;
 
 /// What a model's output looks like. Made by one of the static methods; cheap to share between threads. It is pickled by its spec,
@@ -536,6 +537,16 @@ impl Model {
     fn export(&self, py: Python<'_>, reader: &str, count: u32, seed: u64) -> PyResult<Export> {
         let dialect = dialect(reader)?;
         py.detach(|| Export::new(&self.model, dialect, count, seed))
+    }
+
+    /// Puts `{% generation %}` into the chat template around what the model writes, and tries it. As `unjinja export --for training`. It
+    /// takes seconds. Raises LoadError, with the statement, if marks cannot be put in so that they are right.
+    ///
+    /// Args:
+    ///     keep_prefix: Whether the condition is changed that makes the template write earlier turns anew, where there is one.
+    #[pyo3(signature = (*, keep_prefix=false))]
+    fn training_template(&self, py: Python<'_>, keep_prefix: bool) -> PyResult<TrainingTemplate> {
+        py.detach(|| TrainingTemplate::new(&self.model, keep_prefix))
     }
 
     /// A model never changes, so it is its own copy.

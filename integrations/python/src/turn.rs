@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use unjinja_dynamic::{Channel, Chunk, Event, Message, Model, ModelStream, Options, Token};
+use unjinja_dynamic::{Chunk, Event, Message, Model, ModelStream, Options, OutputSpan, SpanReader, SpanStep, Token};
 
 /// A turn that is being read.
 pub(crate) struct TurnParser {
@@ -22,8 +22,8 @@ pub(crate) struct State {
     pub(crate) answer: u64,
     /// The output is over.
     finished: bool,
-    /// What was pushed for spans and is not settled.
-    unsettled: String,
+    /// What reads the output for spans.
+    spans: SpanReader,
 }
 
 impl State {
@@ -74,7 +74,7 @@ impl TurnParser {
             message: Message::default(),
             answer: 0,
             finished: false,
-            unsettled: String::new(),
+            spans: SpanReader::default(),
         };
         Self { model: model.clone(), options: options.clone(), state: Mutex::new(state) }
     }
@@ -84,7 +84,7 @@ impl TurnParser {
         let mut state = self.state();
         state.begin();
         state.finished = false;
-        state.unsettled.clear();
+        state.spans.clear();
         state.stream.reset()
     }
 
@@ -115,23 +115,20 @@ impl TurnParser {
         self.run_in(&mut state, step, |event| sink(writer, event));
     }
 
-    /// As `run`, for a step that pushes `text`. Returns the text of the output that is settled now and was not before, and what is
-    /// read after it. What the prompt wrote of the turn is not part of the output.
-    pub(crate) fn run_beside(
-        &self,
-        text: &str,
-        step: Step<'_>,
-        sink: impl FnMut(&Event<'_>),
-    ) -> (String, Option<Channel>) {
+    /// Reads a piece, and ends the turn after it if it is the `last` one. Returns the events with their texts.
+    pub(crate) fn spans(&self, piece: &str, last: bool) -> Vec<OutputSpan> {
         let mut state = self.state();
-        state.unsettled.push_str(text);
-        self.run_in(&mut state, step, sink);
-        // What waits is the end of what was pushed.
-        let waits = state.stream.held().len().min(state.unsettled.len());
-        let at = state.unsettled.len() - waits;
-        let settled =
-            if state.unsettled.is_char_boundary(at) { state.unsettled.drain(..at).collect() } else { String::new() };
-        (settled, state.stream.channel())
+        let mut reader = std::mem::take(&mut state.spans);
+        let spans = reader.read(piece, last, |step, sink| {
+            let step = match step {
+                SpanStep::Push(text) => Step::Push(text.into()),
+                SpanStep::Finish => Step::Finish,
+            };
+            self.run_in(&mut state, step, sink);
+            (state.stream.held().len(), state.stream.channel())
+        });
+        state.spans = reader;
+        spans
     }
 
     fn run_in(&self, state: &mut State, step: Step<'_>, mut sink: impl FnMut(&Event<'_>)) {

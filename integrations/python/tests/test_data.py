@@ -15,6 +15,7 @@ from shared import TEMPLATES, TOOLS, WEATHER, load
 
 import unjinja
 from unjinja import (
+    Alternative,
     Bridge,
     Decoded,
     Diagnostic,
@@ -28,11 +29,14 @@ from unjinja import (
     Message,
     Model,
     Prompt,
+    ReadConversation,
+    ReadMessage,
     Rewrite,
     Span,
     Spelled,
     ToolCall,
     Tools,
+    TrainingTemplate,
 )
 
 CALL = ToolCall("get_weather", '{"city": "Zürich"}', "call00001", False)
@@ -40,6 +44,8 @@ NOTED = Diagnostic("unknown_tool", 0, 7, "get_wether", "get_weather")
 READ = {"content": "a", "tool_calls": [{"name": "f", "arguments": "{}"}]}
 EXAMPLE = Example("<a>", True, {"content": "<a>"}, READ)
 LABEL = Label(1, "call", True)
+ONE = ReadMessage({"role": "user"}, (0, 9), (2, 4), [(2, 4, "content")])
+OTHER = Alternative((0, 1), [{"role": "user"}])
 LOSS = Loss("python_calls", "Calls are lost.", 3, EXAMPLE)
 
 # An object of each class, one that differs from it, and what `repr` writes.
@@ -102,10 +108,23 @@ OBJECTS: list[tuple[Any, Any, str]] = [
         Rewrite(1, 7, "a", ""),
         "Rewrite(1, 7, 'a', '', before_at=(1, 2), sentence='It changes.')",
     ),
+    (OTHER, Alternative((0, 2), []), "Alternative((0, 1), [{'role': 'user'}])"),
+    (ONE, ReadMessage({"role": "user"}, (0, 9), (2, 4)), "ReadMessage({'role': 'user'}, (0, 9), (2, 4), parts=[(2, 4, 'content')])"),
+    (
+        ReadConversation([ONE], WEATHER, (1, 2), True, [OTHER], 5, (0, 1), "é"),
+        ReadConversation([ONE], WEATHER, (1, 2), True, [OTHER], None, (0, 1), "é"),
+        f"ReadConversation([{ONE!r}], tools={WEATHER!r}, tools_offset=(1, 2), open_turn=True, alternatives=[{OTHER!r}], difference=5, "
+        "unread=(0, 1), transcript='é')",
+    ),
+    (
+        TrainingTemplate("<x>", 7, 1, "repaired", (3, "loop.last", "true"), (2, 5)),
+        TrainingTemplate("<x>", 7, 1, "stable"),
+        "TrainingTemplate('<x>', 7, 1, 'repaired', change=(3, 'loop.last', 'true'), marks_before=(2, 5))",
+    ),
 ]
 
 # They hold dicts, and a dict has no hash.
-WITHOUT_HASH = (Example, Loss, Export, Finding, Bridge)
+WITHOUT_HASH = (Example, Loss, Export, Finding, Bridge, Alternative, ReadMessage, ReadConversation)
 
 
 @pytest.mark.parametrize(("made", "other", "text"), OBJECTS, ids=lambda value: type(value).__qualname__)
@@ -130,7 +149,7 @@ def test_every_class_is_tried() -> None:
     tried = {type(made).__qualname__.split(".")[0] for made, _, _ in OBJECTS}
     classes = {name for name, value in vars(unjinja).items() if isinstance(value, type) and not issubclass(value, Exception)}
     # These have tests of their own.
-    assert classes - tried == {"Encoded", "Encoder", "Model", "OpenAIChunks", "Prompt", "Request", "Stream", "TokenStream"}
+    assert classes - tried == {"ConversationReader", "Encoded", "Encoder", "Model", "OpenAIChunks", "Prompt", "Request", "Stream", "TokenStream"}
     assert {type(made) for made, _, _ in EVENTS} == {value for value in vars(Event).values() if isinstance(value, type)}
 
 

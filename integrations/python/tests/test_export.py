@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from shared import ROOT, TEMPLATES
 
 import unjinja
-from unjinja import Model
+from unjinja import LoadError, Model
 
 READERS: tuple[Any, ...] = ("transformers", "transformers@5.23", "vllm", "sglang")
 
@@ -105,3 +106,23 @@ def test_the_response_template_of_a_model(tmp_path: Path, qwen3: Model) -> None:
         unjinja.lint_template(qwen3.template, response_template={})
     with pytest.raises(unjinja.LoadError, match="no chat template"):
         unjinja.lint(tmp_path / "..")
+
+
+# Each takes seconds.
+@pytest.mark.parametrize("path", TEMPLATES[::9], ids=lambda path: path.stem)
+def test_templates_are_marked_for_training_as_by_the_command(path: Path) -> None:
+    model = Model.from_pretrained(path)
+    document = command("export", str(path), "--for", "training")
+    if document["obstacle"]:
+        with pytest.raises(LoadError, match=re.escape(document["obstacle"]["sentence"])):
+            model.training_template()
+        return
+    training = model.training_template()
+    assert (training.source, training.tried, training.refused) == (document["chat_template"], document["tried"], document["refused"])
+    assert training.prefix == document["prefix"] and (training.prefix == "repairable") == (training.change is not None)
+    before = document["marks_before"]
+    assert training.marks_before == (None if before is None else (before["right"], before["wrong"]))
+    if training.prefix == "repairable":
+        kept = model.training_template(keep_prefix=True)
+        assert kept.prefix == "repaired" and kept.change == training.change and kept.source != training.source
+        assert Model.from_template(kept.source).training_template().prefix == "stable"

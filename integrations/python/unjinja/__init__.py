@@ -9,8 +9,10 @@
 """
 
 from ._lib import (
+    Alternative,
     Bridge,
     BridgeError,
+    ConversationReader,
     Decoded,
     Diagnostic,
     EncodeError,
@@ -28,6 +30,8 @@ from ._lib import (
     Message,
     Model,
     OpenAIChunks,
+    ReadConversation,
+    ReadMessage,
     RenderError,
     Request,
     RequestError,
@@ -39,6 +43,7 @@ from ._lib import (
     ToolCall,
     Tools,
     ToolsError,
+    TrainingTemplate,
     UnjinjaError,
     __version__,
     lint,
@@ -47,8 +52,10 @@ from ._lib import (
 from ._prompt import Prompt
 
 __all__ = [
+    "Alternative",
     "Bridge",
     "BridgeError",
+    "ConversationReader",
     "Decoded",
     "Diagnostic",
     "EncodeError",
@@ -67,6 +74,8 @@ __all__ = [
     "Model",
     "OpenAIChunks",
     "Prompt",
+    "ReadConversation",
+    "ReadMessage",
     "RenderError",
     "Request",
     "RequestError",
@@ -78,6 +87,7 @@ __all__ = [
     "ToolCall",
     "Tools",
     "ToolsError",
+    "TrainingTemplate",
     "UnjinjaError",
     "__version__",
     "lint",
