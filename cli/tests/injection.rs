@@ -85,7 +85,9 @@ fn nothing_leaves_its_place() -> Result<(), Failure> {
     }
     let page = folder.read("page.html")?;
     assert!(page.contains("onerror"), "the page does not show the marker");
-    if moves(&page) || ["<img", "<script", "</script"].iter().any(|tag| page.contains(tag)) {
+    let data = page.split_once("id=\"explanation\">").and_then(|(_, rest)| rest.split_once("</script>"));
+    let (data, _) = data.ok_or("the page has no data")?;
+    if moves(&page) || data.contains(['<', '>', '&']) || page.contains("<img") {
         wrong.push("the page holds what the template wrote".to_owned());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -33,6 +33,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
     ("unjinja check templates bad --specs old --format json", 1, "check", Document),
     ("unjinja diff specs/hermes.toml specs/hermes.toml --format json", 0, "check", Document),
     ("unjinja diff specs/hermes.toml specs/qwen3.toml --format json", 1, "check", Document),
+    ("unjinja diff templates/hermes.jinja templates/qwen3.jinja --format json", 1, "check", Document),
     ("unjinja verify templates --count 20 --format json", 0, "verify", Document),
     (
         "unjinja verify templates strange.jinja bad lossy.jinja --count 20 --failures 3 --format json",

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod compare;
 pub mod lint;
 pub mod response_template;
 mod tags;

@@ -49,8 +49,10 @@ mod turns;
 mod values;
 mod variables;
 
-pub(crate) use examine::tried;
+pub(crate) use conversation::Conversation;
 pub use examine::{lint, syntax_error};
+pub(crate) use examine::{subject, tried};
+pub(crate) use experiment::smallest;
 pub(crate) use expressions::{conditions, field_reads};
 pub use finding::{Evidence, Finding, Target};
 pub use fix::{Repaired, can_fix, fix};
@@ -58,3 +60,4 @@ pub use options::LintOptions;
 pub use response::lint_response_template;
 pub use rules::{RESPONSE_RULES, RULES, Rule};
 pub use severity::Severity;
+pub(crate) use subject::Subject;

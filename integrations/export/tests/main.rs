@@ -1,6 +1,7 @@
 //! The tests of exports and lint, in one program: each file is a module about one subject.
 
 mod check;
+mod compare;
 mod exports;
 mod lint;
 mod lint_corpus;

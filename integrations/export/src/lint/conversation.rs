@@ -130,7 +130,7 @@ pub(super) fn tools() -> Value {
 
 /// A conversation as a template gets it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Conversation {
+pub(crate) struct Conversation {
     pub messages: Vec<Value>,
     pub tools: Option<Value>,
     pub generation_prompt: bool,
@@ -141,6 +141,16 @@ pub(super) struct Conversation {
 impl Conversation {
     pub(super) fn of(messages: impl IntoIterator<Item = Value>) -> Self {
         Self { messages: messages.into_iter().collect(), tools: None, generation_prompt: false, variables: Map::new() }
+    }
+
+    /// The conversation with these variables of a render. Special tokens are left out: each template has its own.
+    pub(crate) fn from_context(context: &Value) -> Self {
+        let mut variables = context.as_object().cloned().unwrap_or_default();
+        variables.retain(|name, _| !name.ends_with("_token"));
+        let messages = variables.shift_remove("messages").and_then(|value| value.as_array().cloned());
+        let tools = variables.shift_remove("tools");
+        let prompting = variables.shift_remove("add_generation_prompt").is_some_and(|value| value == true);
+        Self { messages: messages.unwrap_or_default(), tools, generation_prompt: prompting, variables }
     }
 
     pub(super) fn with_tools(mut self) -> Self {
@@ -159,7 +169,7 @@ impl Conversation {
     }
 
     /// The variables of a render, without special tokens.
-    pub(super) fn context(&self) -> Value {
+    pub(crate) fn context(&self) -> Value {
         let mut context = Map::new();
         context.insert("messages".into(), self.messages.clone().into());
         if let Some(tools) = &self.tools {

@@ -28,11 +28,22 @@ pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
 
 /// The findings, and the variables of all renders that were made for them.
 pub(super) fn examine(template: &Template, options: &LintOptions) -> (Vec<Finding>, Vec<Value>) {
-    let (subject, analysed) = Subject::new(template, options.spec.as_ref());
-    let found = lint_here(&subject, analysed, options);
+    let (subject, found) = examined(template, options);
     let mut findings = allow::apply(template.source(), RULES, found);
     findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
     (findings, subject.tried())
+}
+
+/// A template after all rules, which knows what it was asked; and the findings.
+fn examined(template: &Template, options: &LintOptions) -> (Subject, Vec<Finding>) {
+    let (subject, analysed) = Subject::new(template, options.spec.as_ref());
+    let found = lint_here(&subject, analysed, options);
+    (subject, found)
+}
+
+/// A template after all rules, which knows what it was asked. The caller runs it on a big stack.
+pub(crate) fn subject(template: &Template, options: &LintOptions) -> Subject {
+    examined(template, options).0
 }
 
 /// The variables of all renders that the rules make, in an order that is always the same.

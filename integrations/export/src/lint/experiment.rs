@@ -92,29 +92,10 @@ impl Subject {
     /// Makes the experiment. `None` if there is no harm, or if the unchanged conversation cannot be rendered, so that
     /// nothing can be said.
     pub(super) fn experiment(&self, base: &Conversation, change: Change<'_>, check: Check) -> Option<Shown> {
-        let mut shown = self.harm(base, change, check)?;
-        let mut base = base.clone();
-        // The smallest conversation that still shows the same.
-        let mut at = 0;
-        let mut next = Conversation { tools: None, ..base.clone() };
-        loop {
-            let smaller = self.harm(&next, change, check).filter(|other| other.harm.is_like(&shown.harm));
-            match smaller {
-                Some(smaller) if next != base => (shown, base) = (smaller, next),
-                // The first attempt concerns the tools, and the others a message each.
-                _ if next.messages.len() == base.messages.len() => {}
-                _ => at += 1,
-            }
-            if base.messages.len() < 2 || at >= base.messages.len() {
-                break;
-            }
-            next = base.clone();
-            next.messages.remove(at);
-            if !next.makes_sense() {
-                next = base.clone();
-                at += 1;
-            }
-        }
+        let shown = self.harm(base, change, check)?;
+        let (base, mut shown) = smallest(base.clone(), shown, |smaller, shown| {
+            self.harm(smaller, change, check).filter(|other| other.harm.is_like(&shown.harm))
+        });
         shown.position = self.position(&base, &shown);
         Some(shown)
     }
@@ -170,6 +151,34 @@ impl Subject {
             }
         };
         Some(Shown { harm, conversation: changed, expected, actual, position: None })
+    }
+}
+
+/// The smallest conversation that still shows the same: without the tools, and without one message after the other. `test` says what a
+/// smaller one shows, if that is the same as what is known.
+pub(crate) fn smallest<T>(
+    mut base: Conversation,
+    mut shown: T,
+    test: impl Fn(&Conversation, &T) -> Option<T>,
+) -> (Conversation, T) {
+    let mut at = 0;
+    let mut next = Conversation { tools: None, ..base.clone() };
+    loop {
+        match test(&next, &shown) {
+            Some(smaller) if next != base => (shown, base) = (smaller, next),
+            // The first attempt concerns the tools, and the others a message each.
+            _ if next.messages.len() == base.messages.len() => {}
+            _ => at += 1,
+        }
+        if base.messages.len() < 2 || at >= base.messages.len() {
+            return (base, shown);
+        }
+        next = base.clone();
+        next.messages.remove(at);
+        if !next.makes_sense() {
+            next = base.clone();
+            at += 1;
+        }
     }
 }
 

@@ -25,20 +25,20 @@ const OTHER: &str = "<unk>";
 const MOST_STEPS: u64 = 60_000_000;
 
 /// A template and what is known of it.
-pub(super) struct Subject {
+pub(crate) struct Subject {
     template: Template,
     /// The special tokens that were given.
     given: SpecialTokens,
     pub variables: BTreeSet<String>,
     /// How to hand over messages without calls.
-    pub plain: Manner,
+    pub(super) plain: Manner,
     /// How to hand over calls so that they are rendered; `None` if there is no way.
-    pub calls: Option<Manner>,
+    pub(super) calls: Option<Manner>,
     /// What the analysis found; `None` if it failed.
-    pub spec: Option<FormatSpec>,
+    pub(crate) spec: Option<FormatSpec>,
     /// What the analysis could not read back.
     pub gap: Option<GapReport>,
-    parser: Option<Interpreter>,
+    pub(crate) parser: Option<Interpreter>,
     texts: RefCell<HashMap<String, Result<String, RenderError>>>,
     /// The steps that all further renders may take together.
     steps_left: Cell<u64>,
@@ -123,7 +123,7 @@ impl Subject {
 
     /// The variables of a render, with a text for each special token that the template reads and its file does not give. So
     /// whoever renders the template with them sees what was seen here.
-    pub(super) fn context(&self, conversation: &Conversation) -> Value {
+    pub(crate) fn context(&self, conversation: &Conversation) -> Value {
         self.with_tokens(conversation.context())
     }
 
@@ -158,11 +158,11 @@ impl Subject {
         (context, text)
     }
 
-    pub(super) fn template(&self) -> &Template {
+    pub(crate) fn template(&self) -> &Template {
         &self.template
     }
 
-    pub(super) fn text(&self, conversation: &Conversation) -> Result<String, RenderError> {
+    pub(crate) fn text(&self, conversation: &Conversation) -> Result<String, RenderError> {
         let context = self.context(conversation);
         let key = context.to_string();
         if let Some(known) = self.texts.borrow().get(&key) {
@@ -179,7 +179,7 @@ impl Subject {
     }
 
     /// The variables of all renders that were made until now.
-    pub(super) fn tried(&self) -> Vec<Value> {
+    pub(crate) fn tried(&self) -> Vec<Value> {
         let mut keys: Vec<String> = self.texts.borrow().keys().cloned().collect();
         keys.sort_unstable();
         keys.iter().filter_map(|key| serde_json::from_str(key).ok()).collect()

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use unjinja_dynamic::authors::{PromptWriters, TokenVerdict};
+use unjinja_dynamic::authors::{LikelyTokens, PromptWriters};
 use unjinja_dynamic::{Conversation, LabelledPrompt, Model, Template};
 use unjinja_render::{RenderOptions, SourcePosition};
-use unjinja_spec::tags;
 
 use super::tree::{Node, NodeKind};
 
@@ -24,28 +23,12 @@ pub(super) struct Trial {
 pub(super) struct Trials<'m> {
     model: &'m Model,
     pub(super) template: &'m Template,
-    /// The texts of the template that are tokens by their form, and the special tokens that it is given.
-    tokens: Vec<String>,
+    tokens: LikelyTokens,
 }
 
 impl<'m> Trials<'m> {
     pub(super) fn new(model: &'m Model, template: &'m Template) -> Self {
-        let literals = template.string_literals();
-        let markers = model.spec().markers().map(|(_, text)| text.to_owned());
-        let given = template.tokens();
-        let mut tokens: Vec<String> = [&given.bos, &given.eos].into_iter().flatten().cloned().collect();
-        tokens.extend(
-            literals
-                .into_iter()
-                .chain(markers)
-                .flat_map(|text| tags(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()),
-        );
-        // What ends a turn may not look like a token and be one: `[e~[`.
-        let end = model.spec().turn.end.trim();
-        tokens.extend((!end.contains(char::is_whitespace)).then(|| end.to_owned()));
-        tokens.retain(|token| !token.is_empty());
-        tokens.sort_unstable();
-        tokens.dedup();
+        let tokens = LikelyTokens::of(template, model.spec());
         Self { model, template, tokens }
     }
 
@@ -68,21 +51,8 @@ impl<'m> Trials<'m> {
     /// The ranges that the model writes.
     fn written(&self, prompt: &LabelledPrompt) -> Vec<Vec<Range<usize>>> {
         let parts = self.model.prompt_parts(prompt);
-        let writers = PromptWriters::new(prompt, &|text| self.tokens.iter().any(|token| token == text));
-        let at = |token: &'_ String| {
-            prompt.text.match_indices(token.as_str()).map(|(at, text)| at..at + text.len()).collect()
-        };
-        let mut found: Vec<Range<usize>> =
-            self.tokens.iter().flat_map(|token| -> Vec<Range<usize>> { at(token) }).collect();
-        found.retain(|range| writers.verdict(range) == TokenVerdict::Control);
-        found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
-        let mut end = 0;
-        found.retain(|range| {
-            let is_next = range.start >= end;
-            end = if is_next { range.end } else { end };
-            is_next
-        });
-        self.model.written_by_model(prompt, &parts, &writers, &found)
+        let writers = PromptWriters::new(prompt, &|text| self.tokens.contains(text));
+        self.model.written_by_model(prompt, &parts, &writers, &self.tokens.written(prompt, &writers))
     }
 
     /// Another source with the tokens and limits of the template.
