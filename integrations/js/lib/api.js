@@ -1,5 +1,6 @@
 // What the package exports, apart from how its module is loaded.
 
+export { compareTemplates } from "./compare.js";
 export {
   GrammarError,
   LoadError,
@@ -9,6 +10,7 @@ export {
   ToolsError,
   UnjinjaError,
 } from "./errors.js";
+export { explainTemplate, explainTokenizerConfig } from "./explain.js";
 export { lintTemplate, lintTokenizerConfig } from "./lint.js";
 export { Message, ToolCall } from "./message.js";
 export { Model, Prompt, Request, Tools } from "./model.js";

@@ -1,3 +1,11 @@
+/// <reference lib="esnext.disposable" />
+
+import type { Export, Finding, LintOptions, ResponseReader, TemplateComparison } from "./checks.js";
+import type { Explanation } from "./explanation.js";
+
+export type * from "./checks.js";
+export type * from "./explanation.js";
+
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json | undefined };
 
@@ -39,8 +47,10 @@ export function init(
 export default init;
 
 /** What the module is loaded from. */
-export type InitSource = string | URL | FetchRequest | Response | ArrayBuffer | Uint8Array | WebAssembly.Module;
+export type InitSource = string | URL | FetchRequest | Response | ArrayBuffer | Uint8Array | CompiledModule;
 type FetchRequest = globalThis.Request;
+// `WebAssembly.Module`, where the types of the platform have it: those of Node.js do not.
+type CompiledModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer Module } } } ? Module : never;
 
 /** How a template or a spec is loaded. */
 export interface LoadOptions {
@@ -239,6 +249,20 @@ export declare class Message {
   };
 }
 
+/** A piece of a prompt: whose text it is. */
+export interface PromptPart {
+  /** Where it begins in `Prompt.text`. */
+  readonly start: number;
+  /** Where it ends there. */
+  readonly end: number;
+  /** Text of the template is `"markup"`, the description of a tool `"tool"`, and a date or another variable `"variable"`. */
+  readonly part: "role" | "reasoning" | "content" | "call" | "tool_result" | "tool" | "variable" | "markup";
+  /** The position of its message in `Prompt.messages`. Null for what belongs to no message: tools, and the generation prompt. */
+  readonly message: number | null;
+  /** Whether the model writes it: reasoning, answers and calls with their markers, and what ends the turn. */
+  readonly byModel: boolean;
+}
+
 /** A rendered prompt. */
 export declare class Prompt {
   private constructor();
@@ -246,8 +270,45 @@ export declare class Prompt {
   readonly text: string;
   /** What it has of the assistant's turn. */
   readonly turn: string;
+  /** The text in pieces: every character once, in order. The first use renders the prompt again. The small module cannot do this. */
+  readonly parts: readonly PromptPart[];
+  /** The messages as the template got them. */
+  readonly messages: readonly unknown[];
   toString(): string;
 }
+
+/** A piece of an output, and the events that it became. The texts of all spans together are the output. */
+export interface OutputSpan {
+  /** Where it begins in the output. */
+  readonly start: number;
+  /** Where it ends there. */
+  readonly end: number;
+  /** The piece, as the model wrote it. Empty for an event that no text causes. */
+  readonly text: string;
+  /** At most one piece of text, or what happened at a marker. Empty for markup. */
+  readonly events: readonly Event[];
+  /** What is being read after the piece. */
+  readonly channel: "reasoning" | "content" | null;
+}
+
+export interface ExplainOptions {
+  /** An output of the model: each of its bytes is explained. */
+  output?: Piece | undefined;
+  /** Whether the output is complete. If not, the explanation shows what is held back. The default is true. */
+  over?: boolean | undefined;
+  tools?: ToolList | undefined;
+  /** What the prompt has of the assistant's turn. The default is what the template writes. */
+  generationPrompt?: string | undefined;
+}
+
+/** Explains a template, also one of which no model can be made. The small module cannot do this. */
+export function explainTemplate(text: string, options?: TemplateOptions & ExplainOptions): Explanation;
+
+/** The same for the template in a `tokenizer_config.json`. The small module cannot do this. */
+export function explainTokenizerConfig(
+  config: Piece | ArrayBuffer | object,
+  options?: ConfigOptions & ExplainOptions,
+): Explanation;
 
 /** An object in the memory of the module. It is freed when nobody holds it any more, or at once by `dispose`. */
 declare class Resource {
@@ -304,6 +365,13 @@ export declare class Model extends Resource {
   parse(output: Piece, options?: ParseOptions): Message;
   /** A parser for one turn that arrives in pieces. */
   stream(options?: ParseOptions): Stream;
+  /** A whole output in pieces, with the events that each became. The small module cannot do this. */
+  spans(output: string, options?: ParseOptions): OutputSpan[];
+  /**
+   * What the analysis saw and concluded, and how an output is read: the data of `unjinja explain`. The template is analysed anew. The
+   * small module cannot do this.
+   */
+  explain(options?: ExplainOptions & { prompt?: Prompt | string | undefined }): Explanation;
   /** A grammar for constrained sampling, with the schema of each tool in it. The small module cannot do this. */
   grammar(options?: GrammarOptions): Grammar;
   /**
@@ -311,6 +379,8 @@ export declare class Model extends Resource {
    * conversations. The small module cannot do this.
    */
   export(reader: ResponseReader, options?: { count?: number | undefined; seed?: number | undefined }): Export;
+  /** The parser as Rust, as `unjinja codegen` writes it: for programs in Rust. The small module cannot do this. */
+  rust(): string;
   /** Prepares a request: its prompt, the parser of the output, the grammar and the ids of calls. The small module cannot do this. */
   request(messages: readonly ConversationMessage[], options?: RequestOptions): Request;
 }
@@ -320,6 +390,8 @@ export interface ModelState {
   spec: string;
   template: string | null;
   tokens: { bos: string | null; eos: string | null; others: { [name: string]: unknown } };
+  /** The overlay that was given: an explanation needs it. */
+  overlay?: string | null;
 }
 
 /** A prompt, the parser of the output, the grammar and the ids of calls, which belong together. */
@@ -350,6 +422,13 @@ export declare class Stream extends Reader<Event> {
   private constructor();
   /** The output is over. Text that was held back comes out, and everything that is open ends. */
   finish(): Event[];
+  /**
+   * As `push`, with the piece of the output that each event comes from. Use one stream with this or with `push`, not with both. The small
+   * module cannot do this.
+   */
+  pushSpans(piece: string): OutputSpan[];
+  /** As `finish`, with the text that was held back. */
+  finishSpans(): OutputSpan[];
   /** Makes the parser new, for another turn with the same options. Returns the bytes that were pushed and not settled. */
   reset(): Uint8Array;
   /** What the events until now add up to. */
@@ -458,64 +537,6 @@ export type AnthropicEvent =
     }
   | { type: "message_stop" };
 
-/** Who reads a response template. */
-export type ResponseReader = "transformers" | "vllm" | "sglang";
-
-/** A response template, and what it does not express. */
-export interface Export {
-  readonly reader: ResponseReader;
-  /** The response template, as it is in `tokenizer_config.json`. */
-  readonly responseTemplate: { readonly [name: string]: unknown };
-  /** How many random conversations were tried. */
-  readonly tried: number;
-  /** How many of them came back. */
-  readonly held: number;
-  readonly losses: readonly Loss[];
-  /** What its user should know, in sentences. */
-  readonly notes: readonly string[];
-}
-
-/** What a response template loses. */
-export interface Loss {
-  readonly kind: string;
-  readonly sentence: string;
-  readonly conversations: number;
-  readonly example: {
-    readonly output: string;
-    readonly inPieces: boolean;
-    readonly written: unknown;
-    readonly read: unknown;
-    readonly error: string | null;
-  } | null;
-}
-
-/** A fault of a template. */
-export interface Finding {
-  readonly rule: string;
-  readonly severity: "error" | "warning" | "note";
-  readonly target: "chat_template" | "response_template";
-  readonly readers: readonly string[];
-  readonly message: string;
-  readonly help: string;
-  readonly line: number | null;
-  readonly column: number | null;
-  /** The smallest conversation that shows it, with the text that was expected and the one that is rendered. */
-  readonly conversation: unknown;
-  readonly output: string | null;
-  readonly expected: string | null;
-  readonly actual: string | null;
-}
-
-export interface LintOptions {
-  /** A response template to check as well. */
-  responseTemplate?: object | undefined;
-  /** Who reads the response template. The default is all. */
-  readers?: readonly ResponseReader[] | undefined;
-  overlay?: string | undefined;
-  /** How many random conversations are tried with a response template. The default is 200. */
-  count?: number | undefined;
-}
-
 /** Finds what fails, is lost or is written wrongly by a chat template. The small module cannot do this. */
 export function lintTemplate(
   text: string,
@@ -532,6 +553,17 @@ export function lintTokenizerConfig(
   config: Piece | ArrayBuffer | object,
   options?: LintOptions & { variant?: string | undefined },
 ): Finding[];
+
+/**
+ * Compares two templates, or those of two models: the first is the old one. The small module cannot do this.
+ *
+ * @param options `turns`: how many random turns of each are read with the parser of the other. The default is 100.
+ */
+export function compareTemplates(
+  a: string | Model,
+  b: string | Model,
+  options?: { turns?: number | undefined },
+): TemplateComparison;
 
 /** The base of all errors of this package. The text says where the error is, what was expected, and what to do next. */
 export declare class UnjinjaError extends Error {

@@ -7,9 +7,26 @@ import { pieceOf, Stream } from "./stream.js";
 
 /** A rendered prompt: all of its text, and what it has of the assistant's turn. */
 export class Prompt {
-  constructor({ text, turn }) {
+  #tell;
+  #told;
+
+  /** `tell` asks the module whose text each piece is. */
+  constructor({ text, turn }, tell) {
     this.text = text;
     this.turn = turn;
+    this.#tell = tell;
+  }
+
+  #known() {
+    return (this.#told ??= this.#tell());
+  }
+
+  get parts() {
+    return this.#known().parts;
+  }
+
+  get messages() {
+    return this.#known().messages;
   }
 
   toString() {
@@ -82,6 +99,12 @@ export function configOf(config) {
 export function textOf(value, name) {
   if (typeof value === "string") return value;
   throw new TypeError(`${name}: expected a string, found ${value === null ? "null" : typeof value}`);
+}
+
+/** The options of an explanation, and the output apart from them. */
+export function explained(inside, { output, ...options }) {
+  if (output === undefined) return { values: optionsOf(inside, options), output: "" };
+  return { values: optionsOf(inside, options, { output: true }), output: pieceOf(output, "output") };
 }
 
 // How many bytes of a GGUF file are read at first: its metadata with the tokens of a tokenizer mostly fits into the second.
@@ -183,8 +206,15 @@ export class Model extends Resource {
   }
 
   prompt(messages, options = {}) {
-    const values = optionsOf(this[INSIDE], options, { messages: messagesOf(messages) });
-    return new Prompt(run(this, "model.prompt", json(values, ["messages"])));
+    const values = json(optionsOf(this[INSIDE], options, { messages: messagesOf(messages) }), ["messages"]);
+    // The caller may change the messages, and dispose of the tools, before somebody asks for the parts.
+    const asked = JSON.stringify(values);
+    const { tools } = options;
+    const tell = () => {
+      const { $tools, ...others } = JSON.parse(asked);
+      return run(this, "model.promptParts", $tools === undefined ? others : { ...others, tools: tools.toArray() });
+    };
+    return new Prompt(run(this, "model.prompt", values), tell);
   }
 
   turnOf(prompt) {
@@ -201,12 +231,30 @@ export class Model extends Resource {
     return new Stream(this[INSIDE], object, this);
   }
 
+  spans(output, options = {}) {
+    const stream = this.stream(options);
+    try {
+      return run(stream, "stream.spans", { $last: true }, textOf(output, "output"));
+    } finally {
+      stream.dispose();
+    }
+  }
+
+  explain(options = {}) {
+    const { values, output } = explained(this[INSIDE], options);
+    return run(this, "model.explain", values, output);
+  }
+
   grammar(options = {}) {
     return run(this, "model.grammar", optionsOf(this[INSIDE], options));
   }
 
   export(reader, options = {}) {
     return run(this, "model.export", { ...options, reader: textOf(reader, "reader") });
+  }
+
+  rust() {
+    return run(this, "model.rust");
   }
 
   request(messages, options = {}) {
@@ -227,7 +275,7 @@ export class Request extends Resource {
   }
 
   get prompt() {
-    return (this.#prompt ??= new Prompt(run(this, "request.prompt")));
+    return (this.#prompt ??= new Prompt(run(this, "request.prompt"), () => run(this, "request.promptParts")));
   }
 
   parse(output) {

@@ -90,6 +90,19 @@ export class Stream extends Reader {
     return waited.length === 0 ? events : [...waited, ...events];
   }
 
+  #spans(piece, values) {
+    return run(this, "stream.spans", values, piece);
+  }
+
+  pushSpans(piece) {
+    if (typeof piece !== "string") throw new TypeError(`piece: expected a string, found ${piece === null ? "null" : typeof piece}`);
+    return this.#spans(this.joined(piece, "piece"), {});
+  }
+
+  finishSpans() {
+    return this.#spans(this.hasHalf ? this.joined(new Uint8Array(0)) : "", { $last: true });
+  }
+
   reset() {
     this.forget();
     return Uint8Array.from(run(this, "stream.reset"));

@@ -33,6 +33,12 @@ impl Arguments {
         self.members.shift_remove(name).filter(|value| !value.is_null())
     }
 
+    /// Whether there is a member of this name.
+    #[cfg(feature = "full")]
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.members.contains_key(name)
+    }
+
     /// A text.
     pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, Failure> {
         match self.value(name) {

@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, verify};
 use unjinja_dynamic::{Loader, Model, Overlay, Source};
+use unjinja_export::compare::{CompareOptions, compare as run_compare};
 use unjinja_export::lint::{Evidence, Finding, LintOptions, lint as run, lint_response_template, syntax_error};
 use unjinja_export::response_template::{Dialect, Example, Loss, export as run_export, find, written_json};
 
 use crate::arguments::{Arguments, expected};
 use crate::failure::{Failure, FailureKind};
 use crate::loading::one_source;
+use crate::objects::Objects;
 
 /// How many random conversations are tried.
 const COUNT: u64 = 200;
@@ -45,6 +47,12 @@ pub(crate) fn export(model: &Model, mut arguments: Arguments) -> Result<Value, F
         "losses": made.losses.into_iter().map(loss).collect::<Vec<_>>(),
         "notes": made.notes,
     }))
+}
+
+/// The Rust of a model's parser.
+pub(crate) fn rust(model: &Model) -> Result<Value, Failure> {
+    let source = unjinja_codegen::rust::source(model.spec());
+    source.map(Value::String).map_err(|error| Failure::new(FailureKind::Load, error.to_string()))
 }
 
 fn loss(loss: Loss) -> Value {
@@ -119,6 +127,19 @@ pub(crate) fn lint(mut arguments: Arguments, bytes: &[u8]) -> Result<Value, Fail
         findings.extend(lint_response_template(response, &template, model.spec(), &verification, &readers));
     }
     Ok(findings.into_iter().map(finding).collect())
+}
+
+/// Compares the templates of two models.
+pub(crate) fn compare(objects: &Objects, mut arguments: Arguments) -> Result<Value, Failure> {
+    let mut model = |name: &'static str| objects.model(arguments.object(name)?.unwrap_or_default());
+    let (old, new) = (model("$old")?, model("$new")?);
+    let turns = arguments.number("turns")?;
+    arguments.done()?;
+    let mut options = CompareOptions::new().specs(old.spec().clone(), new.spec().clone());
+    if let Some(turns) = turns {
+        options = options.turns(u32::try_from(turns).unwrap_or(u32::MAX));
+    }
+    Ok(run_compare(old.parsed_template()?, new.parsed_template()?, &options).to_json())
 }
 
 fn finding(finding: Finding) -> Value {

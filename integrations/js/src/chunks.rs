@@ -8,11 +8,10 @@ use serde_json::Value;
 use unjinja_dynamic::Event;
 use unjinja_server::anthropic::{ContentBlock, EventWriter, StreamEvent};
 use unjinja_server::openai::{ChunkWriter, ReasoningName};
-use unjinja_server::{CallIds, Finish, Usage};
+use unjinja_server::{CallIds, Finish, Usage, unique_id};
 
 use crate::arguments::{Arguments, expected};
 use crate::failure::Failure;
-use crate::random::{letters, with_letters};
 use crate::turn::{Step, TurnReader};
 
 /// The forms.
@@ -64,7 +63,7 @@ impl Chunks {
             form,
             model: arguments.text("model")?.unwrap_or_else(|| model.name().to_owned()),
             diagnostics: arguments.flag("diagnostics")?.unwrap_or(false),
-            call_ids: with_letters(CallIds::of(model.spec())),
+            call_ids: CallIds::of(model.spec()),
             used: arguments.texts("callIds")?.unwrap_or_default(),
             id: arguments.text("id")?,
             created,
@@ -77,7 +76,7 @@ impl Chunks {
     fn new_writer(&mut self, now: u64) -> Writer {
         let ids = self.call_ids.clone().after(&self.used);
         let (id, created) = (self.id.take(), self.created.take());
-        let id = |prefix: &str| id.unwrap_or_else(|| format!("{prefix}{}", letters(24)));
+        let id = |prefix| id.unwrap_or_else(|| unique_id(prefix));
         match self.form {
             Form::OpenAi { reasoning, include_usage } => Writer::OpenAi(
                 ChunkWriter::new(&*self.model, ids)

@@ -10,13 +10,13 @@
 use std::cell::RefCell;
 
 use serde_json::Value;
-use unjinja_dynamic::Event;
+use unjinja_dynamic::{CallIds, Event};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::objects::Objects;
 use crate::turn::Step;
-use crate::{messages, operations, random};
+use crate::{messages, operations};
 
 /// All that the module remembers.
 #[derive(Default)]
@@ -89,11 +89,11 @@ pub extern "C" fn shrink() {
     });
 }
 
-/// Gives the seed of ids.
+/// Gives the seed of ids: there is no clock here, and no source of random numbers.
 #[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn seed(high: u32, low: u32) {
-    random::seed(u64::from(high) << 32 | u64::from(low));
+    CallIds::seed(u64::from(high) << 32 | u64::from(low));
 }
 
 /// How many objects there are.
@@ -202,7 +202,7 @@ fn step_of(state: &mut State, number: u32, step: Step<'_>) -> u32 {
     }
 }
 
-/// Writes an event. The kinds are numbered as `KINDS` of `lib/core.js` lists them.
+/// Writes an event. The kinds are numbered as `KINDS` of `lib/instance.js` lists them.
 fn record(event: &Event<'_>, records: &mut Vec<u32>, texts: &mut Vec<u8>) {
     let sentence;
     let (kind, index, one, other): (u32, usize, &str, Option<&str>) = match event {

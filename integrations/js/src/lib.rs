@@ -12,6 +12,8 @@ mod arguments;
 #[cfg(feature = "full")]
 mod checks;
 mod chunks;
+#[cfg(feature = "full")]
+mod explaining;
 mod exports;
 mod failure;
 #[cfg(feature = "full")]
@@ -22,5 +24,6 @@ mod objects;
 mod operations;
 mod options;
 mod prompts;
-mod random;
 mod turn;
+#[cfg(feature = "full")]
+mod utf16;

@@ -1,47 +1,82 @@
 //! Loading a model: from a template, the bytes of a file, a spec, or by its name.
 
 use serde_json::{Value, json};
-use unjinja_dynamic::{FormatSpec, Loader, Model, Overlay, Source, SpecialTokens, Status};
+use unjinja_dynamic::{FormatSpec, Input, Loader, Model, Overlay, Source, SpecialTokens, Status};
 use unjinja_source::SourceErrorKind;
 
 use crate::arguments::Arguments;
 use crate::failure::{Failure, FailureKind};
 
-/// A loader with the overlay that was given.
-fn loader(arguments: &mut Arguments) -> Result<Loader, Failure> {
-    let mut loader = Loader::new();
-    if let Some(text) = arguments.text("overlay")? {
-        let overlay =
-            Overlay::from_toml(&text, "overlay").map_err(|error| Failure::new(FailureKind::Load, error.to_string()))?;
-        loader = loader.overlay(overlay);
+/// A model, and how it was loaded.
+pub(crate) struct ModelObject {
+    pub(crate) model: Model,
+    pub(crate) origin: ModelOrigin,
+}
+
+/// What a model is loaded from.
+pub(crate) struct ModelOrigin {
+    pub(crate) loader: Loader,
+    pub(crate) input: Input,
+    /// The overlay that was given, for another instance.
+    overlay: Option<String>,
+}
+
+impl ModelOrigin {
+    /// An input with the overlay and the name that were given.
+    fn new(arguments: &mut Arguments, input: Input) -> Result<Self, Failure> {
+        let mut loader = Loader::new();
+        let overlay = arguments.text("overlay")?;
+        if let Some(text) = &overlay {
+            let overlay = Overlay::from_toml(text, "overlay")
+                .map_err(|error| Failure::new(FailureKind::Load, error.to_string()))?;
+            loader = loader.overlay(overlay);
+        }
+        if let Some(name) = arguments.text("name")? {
+            loader = loader.name(&name);
+        }
+        Ok(Self { loader, input, overlay })
     }
-    if let Some(name) = arguments.text("name")? {
-        loader = loader.name(&name);
+
+    /// The text of a chat template.
+    pub(crate) fn template(arguments: &mut Arguments, text: &str) -> Result<Self, Failure> {
+        let (bos, eos) = (arguments.text("bosToken")?, arguments.text("eosToken")?);
+        let mut origin = Self::new(arguments, Input::text(text))?;
+        origin.loader = origin.loader.tokens(SpecialTokens { bos, eos, ..SpecialTokens::default() });
+        Ok(origin)
     }
-    Ok(loader)
+
+    /// The bytes of a file. Its name says of what kind it is.
+    pub(crate) fn file(arguments: &mut Arguments, bytes: &[u8]) -> Result<Self, Failure> {
+        let file = arguments.needed("$file")?;
+        let variant = arguments.text("variant")?;
+        let source = match arguments.text("template")? {
+            // A template in a file of its own, next to the file with the tokens.
+            Some(text) => {
+                Source::from_text("chat_template.jinja", text).with_tokens_of(&String::from_utf8_lossy(bytes))
+            }
+            None => one_source(&file, bytes, variant.as_deref())?,
+        };
+        Self::new(arguments, Input::source(source))
+    }
+
+    fn load(self) -> Result<ModelObject, Failure> {
+        let model = self.loader.load(self.input.clone())?.model()?;
+        Ok(ModelObject { model, origin: self })
+    }
 }
 
 /// From the text of a chat template.
-pub(crate) fn template(mut arguments: Arguments, text: &[u8]) -> Result<Model, Failure> {
-    let (bos, eos) = (arguments.text("bosToken")?, arguments.text("eosToken")?);
-    let loader = loader(&mut arguments)?.tokens(SpecialTokens { bos, eos, ..SpecialTokens::default() });
+pub(crate) fn template(mut arguments: Arguments, text: &[u8]) -> Result<ModelObject, Failure> {
+    let origin = ModelOrigin::template(&mut arguments, &String::from_utf8_lossy(text))?;
     arguments.done()?;
-    Ok(loader.from_template(&String::from_utf8_lossy(text))?)
+    origin.load()
 }
 
-/// From the bytes of a file. Its name says of what kind it is.
-pub(crate) fn file(mut arguments: Arguments, bytes: &[u8]) -> Result<Model, Failure> {
-    let file = arguments.needed("$file")?;
-    let variant = arguments.text("variant")?;
-    let template = arguments.text("template")?;
-    let loader = loader(&mut arguments)?;
+/// From the bytes of a file.
+pub(crate) fn file(mut arguments: Arguments, bytes: &[u8]) -> Result<ModelObject, Failure> {
+    let origin = ModelOrigin::file(&mut arguments, bytes)?;
     arguments.done()?;
-    let source = match template {
-        // A template in a file of its own, next to the file with the tokens.
-        Some(text) => Source::from_text("chat_template.jinja", text).with_tokens_of(&String::from_utf8_lossy(bytes)),
-        None => one_source(&file, bytes, variant.as_deref())?,
-    };
-    Ok(loader.from_source(source)?)
+    origin.load()
 }
 
 /// The one template of a file, or the one of this name.
@@ -75,39 +110,48 @@ pub(crate) fn one_source(file: &str, bytes: &[u8], variant: Option<&str>) -> Res
 }
 
 /// From the text of a spec.
-pub(crate) fn spec(mut arguments: Arguments, text: &[u8]) -> Result<Model, Failure> {
-    let loader = loader(&mut arguments)?;
+pub(crate) fn spec(mut arguments: Arguments, text: &[u8]) -> Result<ModelObject, Failure> {
+    let origin = ModelOrigin::new(&mut arguments, Input::spec_text(String::from_utf8_lossy(text)))?;
     arguments.done()?;
-    Ok(loader.from_spec(&String::from_utf8_lossy(text))?)
+    origin.load()
 }
 
 /// A supported model.
-pub(crate) fn known(mut arguments: Arguments) -> Result<Model, Failure> {
-    let name = arguments.needed("name")?;
-    Ok(Loader::new().known(&name)?)
+pub(crate) fn known(mut arguments: Arguments) -> Result<ModelObject, Failure> {
+    let input = Input::known(arguments.needed("name")?);
+    ModelOrigin { loader: Loader::new(), input, overlay: None }.load()
 }
 
 /// What another instance needs to make the same model without an analysis.
-pub(crate) fn state(model: &Model) -> Value {
+pub(crate) fn state(loaded: &ModelObject) -> Value {
+    let ModelObject { model, origin } = loaded;
     let tokens = model.parsed_template().ok().map(|template| template.tokens().clone()).unwrap_or_default();
     json!({
         "spec": model.spec().to_toml(),
         "template": model.template(),
         "tokens": { "bos": tokens.bos, "eos": tokens.eos, "others": tokens.others },
+        "overlay": origin.overlay,
     })
 }
 
 /// A model from its state. The spec has the overlays in it, and nothing is analysed.
-pub(crate) fn from_state(mut arguments: Arguments) -> Result<Model, Failure> {
-    let spec = arguments.needed("spec")?;
-    let Some(template) = arguments.text("template")? else { return Ok(Loader::new().from_spec(&spec)?) };
+pub(crate) fn from_state(mut arguments: Arguments) -> Result<ModelObject, Failure> {
+    let text = arguments.needed("spec")?;
+    let Some(template) = arguments.text("template")? else {
+        let input = Input::spec_text(text);
+        return ModelOrigin { loader: Loader::new(), input, overlay: None }.load();
+    };
     let tokens = arguments.value("tokens").unwrap_or_default();
-    let text = |name: &str| tokens[name].as_str().map(str::to_owned);
+    let token = |name: &str| tokens[name].as_str().map(str::to_owned);
     let others = tokens["others"].as_object().cloned().unwrap_or_default();
-    let tokens = SpecialTokens { bos: text("bos"), eos: text("eos"), others };
-    let spec = FormatSpec::from_toml(&spec, "spec.toml").map_err(unjinja_dynamic::LoadError::from)?;
-    let loader = Loader::new().name(&spec.template.name).tokens(tokens);
-    Ok(loader.committed_spec(spec).from_template(&template)?)
+    let tokens = SpecialTokens { bos: token("bos"), eos: token("eos"), others };
+    let spec = FormatSpec::from_toml(&text, "spec.toml").map_err(unjinja_dynamic::LoadError::from)?;
+    let mut origin = ModelOrigin::new(&mut arguments, Input::text(template))?;
+    // An explanation analyses the template anew, and then the overlay counts.
+    origin.loader = origin.loader.name(&spec.template.name).tokens(tokens.clone());
+    let committed = Loader::new().name(&spec.template.name).tokens(tokens).committed_spec(spec).only_given_overlays();
+    let model = committed.load(origin.input.clone())?.model()?;
+    Ok(ModelObject { model, origin })
 }
 
 /// What JavaScript shows of a model.

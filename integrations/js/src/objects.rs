@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use serde_json::Value;
 #[cfg(feature = "full")]
-use unjinja_dynamic::{CallIds, Request};
+use unjinja_dynamic::{CallIds, Conversation, Request};
 use unjinja_dynamic::{Model, Tools};
 
 use crate::chunks::Chunks;
 use crate::failure::{Failure, FailureKind};
+use crate::loading::ModelObject;
 use crate::turn::TurnReader;
 
 /// Tools that were read once.
@@ -26,11 +27,13 @@ pub(crate) struct RequestObject {
     pub(crate) model: Model,
     pub(crate) request: Request,
     pub(crate) call_ids: CallIds,
+    /// What the prompt was rendered from.
+    pub(crate) conversation: Conversation,
 }
 
 /// One object.
 pub(crate) enum Object {
-    Model(Model),
+    Model(Box<ModelObject>),
     Tools(Box<ToolList>),
     #[cfg(feature = "full")]
     Request(Box<RequestObject>),
@@ -86,8 +89,13 @@ impl Objects {
     }
 
     pub(crate) fn model(&self, number: u32) -> Result<&Model, Failure> {
+        self.loaded(number).map(|loaded| &loaded.model)
+    }
+
+    /// A model, and how it was loaded.
+    pub(crate) fn loaded(&self, number: u32) -> Result<&ModelObject, Failure> {
         match self.get(number) {
-            Some(Object::Model(model)) => Ok(model),
+            Some(Object::Model(loaded)) => Ok(loaded),
             _ => Err(disposed("Model")),
         }
     }

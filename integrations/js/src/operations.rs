@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::objects::{Object, Objects};
 use crate::turn::{Step, TurnReader};
 #[cfg(feature = "full")]
-use crate::{checks, grammars};
+use crate::{checks, explaining, grammars};
 use crate::{loading, messages, options, prompts};
 
 /// Runs the operation of this name on the object of this number. `bytes` is what comes apart from the arguments: a template, an
@@ -26,11 +26,11 @@ pub(crate) fn run(
     bytes: &[u8],
 ) -> Result<String, Failure> {
     let made = match name {
-        "model.template" => Object::Model(loading::template(arguments, bytes)?),
-        "model.file" => Object::Model(loading::file(arguments, bytes)?),
-        "model.spec" => Object::Model(loading::spec(arguments, bytes)?),
-        "model.known" => Object::Model(loading::known(arguments)?),
-        "model.made" => Object::Model(loading::from_state(arguments)?),
+        "model.template" => Object::Model(Box::new(loading::template(arguments, bytes)?)),
+        "model.file" => Object::Model(Box::new(loading::file(arguments, bytes)?)),
+        "model.spec" => Object::Model(Box::new(loading::spec(arguments, bytes)?)),
+        "model.known" => Object::Model(Box::new(loading::known(arguments)?)),
+        "model.made" => Object::Model(Box::new(loading::from_state(arguments)?)),
         "tools.new" => Object::Tools(Box::new(options::tool_list(arguments.value("tools").unwrap_or_default())?)),
         #[cfg(feature = "full")]
         "model.request" => Object::Request(Box::new(prompts::request(objects.model(number)?, objects, arguments)?)),
@@ -63,9 +63,13 @@ pub(crate) fn run(
             arguments.done()?;
             return Ok(objects.chunks(number)?.step(Step::Finish, Some((&finish, usage)), now));
         }
+        #[cfg(feature = "full")]
+        "model.explain" => return explaining::of_model(objects.loaded(number)?, objects, arguments, bytes),
+        #[cfg(feature = "full")]
+        "explain" => return explaining::of_template(objects, arguments, bytes),
         _ => return answer(objects, name, number, arguments, bytes).map(|value| value.to_string()),
     };
-    let facts = if let Object::Model(model) = &made { loading::facts(model) } else { Value::Null };
+    let facts = if let Object::Model(loaded) = &made { loading::facts(&loaded.model) } else { Value::Null };
     Ok(json!({ "object": objects.add(made), "facts": facts }).to_string())
 }
 
@@ -84,12 +88,14 @@ fn answer(
             let variables = objects.model(number)?.parsed_template().map(|template| template.variables());
             Value::from(variables.unwrap_or_default().into_iter().collect::<Vec<_>>())
         }
-        "model.state" => loading::state(objects.model(number)?),
+        "model.state" => loading::state(objects.loaded(number)?),
         "model.turnOf" => {
             let text = arguments.needed("prompt")?;
             objects.model(number)?.turn_of(&text).into()
         }
         "model.prompt" => prompts::prompt(objects.model(number)?, objects, arguments)?,
+        #[cfg(feature = "full")]
+        "model.promptParts" => prompts::parts_of_prompt(objects.model(number)?, objects, arguments)?,
         #[cfg(feature = "full")]
         "model.grammar" => grammars::grammar(objects.model(number)?, objects, arguments)?,
         "model.callIds" => messages::call_ids(objects.model(number)?, arguments)?,
@@ -103,6 +109,11 @@ fn answer(
         }
         #[cfg(feature = "full")]
         "request.prompt" => prompts::value(objects.request(number)?.request.prompt()),
+        #[cfg(feature = "full")]
+        "request.promptParts" => {
+            let request = objects.request(number)?;
+            prompts::parts(&request.model, &request.conversation)?
+        }
         #[cfg(feature = "full")]
         "request.parse" => {
             let request = objects.request(number)?;
@@ -118,6 +129,11 @@ fn answer(
             objects.request(number)?.call_ids.next(&tool, written.as_deref()).into()
         }
         "stream.message" => messages::message(objects.turn(number)?.borrow().message()),
+        #[cfg(feature = "full")]
+        "stream.spans" => {
+            let last = arguments.flag("$last")?.unwrap_or(false);
+            objects.turn(number)?.borrow_mut().spans(&String::from_utf8_lossy(bytes), last)
+        }
         "stream.channel" => objects.turn(number)?.borrow().channel().into(),
         "stream.held" => objects.turn(number)?.borrow().held().into(),
         "stream.tokenCounts" => {
@@ -133,6 +149,10 @@ fn answer(
         "json.close" => close_json(&String::from_utf8_lossy(bytes)).into(),
         #[cfg(feature = "full")]
         "model.export" => checks::export(objects.model(number)?, arguments)?,
+        #[cfg(feature = "full")]
+        "model.rust" => checks::rust(objects.model(number)?)?,
+        #[cfg(feature = "full")]
+        "compare" => checks::compare(objects, arguments)?,
         #[cfg(feature = "full")]
         "lint" => checks::lint(arguments, bytes)?,
         _ => return Err(Failure::missing(name)),

@@ -15,10 +15,42 @@ use crate::objects::Objects;
 use crate::objects::RequestObject;
 use crate::options;
 #[cfg(feature = "full")]
-use crate::random::with_letters;
+use crate::utf16::Indexes;
 
 /// Renders a conversation.
-pub(crate) fn prompt(model: &Model, objects: &Objects, mut arguments: Arguments) -> Result<Value, Failure> {
+pub(crate) fn prompt(model: &Model, objects: &Objects, arguments: Arguments) -> Result<Value, Failure> {
+    Ok(value(&model.prompt(&asked(model, objects, arguments)?)?))
+}
+
+/// The pieces of the prompt for a conversation.
+#[cfg(feature = "full")]
+pub(crate) fn parts_of_prompt(model: &Model, objects: &Objects, arguments: Arguments) -> Result<Value, Failure> {
+    parts(model, &asked(model, objects, arguments)?)
+}
+
+/// The pieces of a prompt: whose text each is, and the messages as the template got them.
+#[cfg(feature = "full")]
+pub(crate) fn parts(model: &Model, conversation: &Conversation) -> Result<Value, Failure> {
+    let mut prompt = model.render_labelled(conversation)?;
+    let pieces = model.prompt_pieces(&prompt)?;
+    let mut indexes = Indexes::new(&prompt.text);
+    let mut start = 0;
+    let parts = pieces.iter().map(|piece| {
+        let begin = std::mem::replace(&mut start, indexes.of(piece.range.end));
+        json!({
+            "start": begin,
+            "end": start,
+            "part": piece.part.name(),
+            "message": piece.message,
+            "byModel": piece.by_model,
+        })
+    });
+    let parts: Vec<Value> = parts.collect();
+    Ok(json!({ "parts": parts, "messages": prompt.context["messages"].take() }))
+}
+
+/// The conversation that the arguments of a prompt describe.
+fn asked(model: &Model, objects: &Objects, mut arguments: Arguments) -> Result<Conversation, Failure> {
     let mut conversation =
         conversation(model, &mut arguments)?.generation_prompt(arguments.flag("addGenerationPrompt")?.unwrap_or(true));
     if let Some(list) = options::tools(&mut arguments, objects)? {
@@ -31,7 +63,7 @@ pub(crate) fn prompt(model: &Model, objects: &Objects, mut arguments: Arguments)
         conversation = conversation.as_given();
     }
     arguments.done()?;
-    Ok(value(&model.prompt(&conversation)?))
+    Ok(conversation)
 }
 
 /// A prompt, for JavaScript.
@@ -42,13 +74,13 @@ pub(crate) fn value(prompt: &Prompt) -> Value {
 /// Prepares a request.
 #[cfg(feature = "full")]
 pub(crate) fn request(model: &Model, objects: &Objects, mut arguments: Arguments) -> Result<RequestObject, Failure> {
-    let conversation = conversation(model, &mut arguments)?;
+    let mut conversation = conversation(model, &mut arguments)?;
     let mut wanted = RequestOptions::new()
         .tool_choice(options::choice(&mut arguments)?)
         .parallel_tool_calls(arguments.flag("parallelToolCalls")?.unwrap_or(true))
         .parsing(options::handling(&mut arguments)?);
     if let Some(on) = arguments.flag("thinking")? {
-        wanted = wanted.thinking(on);
+        (wanted, conversation) = (wanted.thinking(on), conversation.thinking(on));
     }
     if let Some(schema) = options::schema(&mut arguments)? {
         wanted = wanted.response_schema(schema);
@@ -56,8 +88,8 @@ pub(crate) fn request(model: &Model, objects: &Objects, mut arguments: Arguments
     let tools = options::tools(&mut arguments, objects)?.map(|list| list.tools).unwrap_or_default();
     arguments.done()?;
     let request = model.request(&conversation, &tools, &wanted)?;
-    let call_ids = with_letters(request.call_ids());
-    Ok(RequestObject { model: model.clone(), request, call_ids })
+    let (call_ids, conversation) = (request.call_ids(), conversation.tools(request.tools().to_openai()));
+    Ok(RequestObject { model: model.clone(), request, call_ids, conversation })
 }
 
 /// The messages, and the variables of the template.

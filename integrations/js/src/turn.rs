@@ -2,7 +2,14 @@
 
 use std::rc::Rc;
 
+#[cfg(feature = "full")]
+use serde_json::{Value, json};
 use unjinja_dynamic::{Channel, Chunk, Event, Message, Model, ModelStream, Options, Token};
+#[cfg(feature = "full")]
+use unjinja_dynamic::{SpanReader, SpanStep};
+
+#[cfg(feature = "full")]
+use crate::{messages, utf16};
 
 /// A turn that is being read.
 pub(crate) struct TurnReader {
@@ -14,6 +21,9 @@ pub(crate) struct TurnReader {
     answer: u64,
     /// The output is over.
     finished: bool,
+    /// What reads the output for spans, and how much of it they have, as JavaScript counts.
+    #[cfg(feature = "full")]
+    spans: (SpanReader, usize),
 }
 
 /// A step of a stream.
@@ -36,6 +46,8 @@ impl TurnReader {
             message: Message::default(),
             answer: 0,
             finished: false,
+            #[cfg(feature = "full")]
+            spans: Default::default(),
         }
     }
 
@@ -45,6 +57,8 @@ impl TurnReader {
             self.message = Message::default();
             self.answer += 1;
             self.finished = false;
+            #[cfg(feature = "full")]
+            self.forget_spans();
         }
         self.answer
     }
@@ -81,7 +95,42 @@ impl TurnReader {
         self.message = Message::default();
         self.answer += 1;
         self.finished = false;
+        #[cfg(feature = "full")]
+        self.forget_spans();
         self.stream.reset()
+    }
+
+    #[cfg(feature = "full")]
+    fn forget_spans(&mut self) {
+        self.spans = Default::default();
+    }
+
+    /// Reads a piece, and ends the turn after it if it is the `last` one. Returns the events with the places of their texts.
+    #[cfg(feature = "full")]
+    pub(crate) fn spans(&mut self, piece: &str, last: bool) -> Value {
+        self.begin(if piece.is_empty() { Step::Finish } else { Step::Push(&[]) });
+        let (mut reader, mut end) = std::mem::take(&mut self.spans);
+        let spans = reader.read(piece, last, |step, sink| {
+            match step {
+                SpanStep::Push(text) => self.run(Step::Push(text.as_bytes()), sink),
+                SpanStep::Finish => self.run(Step::Finish, sink),
+            }
+            (self.stream.held().len(), self.stream.channel())
+        });
+        let spans = spans.into_iter().map(|span| {
+            let start = end;
+            end += utf16::length(&span.text);
+            json!({
+                "start": start,
+                "end": end,
+                "text": span.text,
+                "events": span.events.iter().map(messages::event).collect::<Vec<_>>(),
+                "channel": span.channel.and_then(name_of),
+            })
+        });
+        let spans = spans.collect();
+        self.spans = (reader, end);
+        spans
     }
 
     /// What the events until now add up to.
@@ -91,11 +140,7 @@ impl TurnReader {
 
     /// What is being read.
     pub(crate) fn channel(&self) -> Option<&'static str> {
-        match self.stream.channel()? {
-            Channel::Reasoning => Some("reasoning"),
-            Channel::Content => Some("content"),
-            Channel::Unparsed => None,
-        }
+        name_of(self.stream.channel()?)
     }
 
     /// The tokens of reasoning and of content.
@@ -107,5 +152,14 @@ impl TurnReader {
     /// The bytes that were pushed and are not settled.
     pub(crate) fn held(&self) -> &[u8] {
         self.stream.held()
+    }
+}
+
+/// The name of a channel in JavaScript.
+fn name_of(channel: Channel) -> Option<&'static str> {
+    match channel {
+        Channel::Reasoning => Some("reasoning"),
+        Channel::Content => Some("content"),
+        Channel::Unparsed => None,
     }
 }

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 
-const [file, folder] = process.argv.slice(2);
+const [file, folder] = process.argv.slice(2).map((path) => resolve(path));
 const blocks = [...readFileSync(file, "utf8").matchAll(/```js\n([^]*?)```/g)].map(([, text]) => text);
 const examples = blocks.filter((text) => /^import /.test(text) && /^\/\/ prints: /m.test(text));
 assert.ok(examples.length > 0, `${file} has no examples`);
@@ -17,4 +17,4 @@ for (const [at, text] of examples.entries()) {
   const expected = [...text.matchAll(/^\/\/ prints: (.*)$/gm)].map(([, line]) => `${line}\n`).join("");
   assert.equal(printed, expected, `example ${at + 1} of ${file}`);
 }
-console.log(`js: ${examples.length} examples of README.md print what they say`);
+console.log(`js: ${examples.length} examples of ${basename(file)} print what they say`);

@@ -26,6 +26,13 @@ export async function everything(blob: Blob, module: WebAssembly.Module): Promis
   const events: AnthropicEvent[] = stream.anthropicEvents().finish({ finishReason: "length" });
   const readable: ReadableStream<Event> = new ReadableStream<string>().pipeThrough(stream.transform());
   const again = Model.fromJSON(model.toJSON());
+  const parts: readonly unjinja.PromptPart[] = prompt.parts;
+  const spans: unjinja.OutputSpan[] = [...model.spans("x"), ...stream.pushSpans("x"), ...stream.finishSpans()];
+  const explained: unjinja.Explanation = model.explain({ output: "x", over: false, generationPrompt: prompt.turn });
+  const failed: "template" | "spec" = unjinja.explainTemplate("{{", { name: "x" }).kind;
+  const compared: unjinja.TemplateComparison = unjinja.compareTemplates(model, "{{ x }}", { turns: 10 });
+  const known = [parts, spans, explained.output?.spans[0]?.taken, failed, compared.render.difference?.old.text, model.rust()];
+  void known;
   const grammar = again.request([], { responseSchema: true }).grammar({ kind: "xgrammar" });
   return [status, id, chunks.length, events.length, readable.locked, grammar.text].join();
 }
@@ -64,6 +71,8 @@ export function wrong(model: Model): void {
   new Model();
   // @ts-expect-error: a name is a text
   Model.known(3);
+  // @ts-expect-error: an output of spans is a text
+  model.spans(new Uint8Array(1));
   const error: Error = new RequestError("x");
   void error;
 }
