@@ -12,6 +12,13 @@ import { pathToFileURL } from "node:url";
 const [folder, ...pages] = process.argv.slice(2);
 const widths = [1280, 390];
 const schemes = ["light", "dark"];
+// Opens all parts, also those that are drawn when another is opened.
+const openAll = `(async () => {
+  for (let closed; (closed = document.querySelectorAll("details:not([open])")).length > 0; ) {
+    for (const part of closed) part.open = true;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+})()`;
 // The longest picture that is taken, in pixels.
 const tallest = 8000;
 
@@ -82,7 +89,7 @@ async function look(page, width, scheme) {
   const evaluate = async (expression) => (await tell("Runtime.evaluate", { expression, returnByValue: true })).result.value;
   const name = basename(page, ".html");
   for (const state of ["closed", "open"]) {
-    if (state === "open") await evaluate("for (const part of document.querySelectorAll('details')) part.open = true");
+    if (state === "open") await tell("Runtime.evaluate", { expression: openAll, awaitPromise: true });
     const { scroll, client, tall, widest } = await evaluate(`(() => {
       const root = document.documentElement;
       const over = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1);
@@ -100,8 +107,15 @@ async function look(page, width, scheme) {
       await tell("Emulation.setDeviceMetricsOverride", metrics);
     }
   }
-  const scripts = await evaluate("document.scripts.length");
+  const { scripts, drawn, hostile } = await evaluate(`({
+    scripts: document.scripts.length,
+    drawn: document.querySelectorAll("h1, h2, .badge").length,
+    hostile: document.querySelectorAll("img, iframe, object, embed, form, [onload], [onerror], [style]").length,
+  })`);
+  // Its data and its own script are replaced by what they draw.
   if (scripts !== 0) wrong.push(`it holds ${scripts} scripts`);
+  if (drawn < 3) wrong.push("it is not drawn");
+  if (hostile !== 0) wrong.push(`${hostile} elements come from a text`);
   listeners.delete(listen);
   await call("Target.closeTarget", { targetId });
   return wrong;

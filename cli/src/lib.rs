@@ -94,8 +94,10 @@ enum Command {
         after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and what breaks?\n  unjinja check templates --specs specs --write            # accept the changes\n  unjinja check templates --specs specs --fail-on breaking # fail if deployed parsers break\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
     )]
     Check(check::Arguments),
-    /// Show what changed between two specs, and whether it breaks parsers.
-    #[command(after_help = "Example:\n  unjinja diff old/qwen3.toml new/qwen3.toml --format markdown")]
+    /// Show what changed between two specs or templates, and whether it breaks parsers.
+    #[command(
+        after_help = "Examples:\n  unjinja diff old/qwen3.toml new/qwen3.toml --format markdown\n  unjinja diff old/qwen3.jinja new/qwen3.jinja      # whether they render alike, too"
+    )]
     Diff(diff::Arguments),
     /// Render random conversations with each template and parse them back.
     #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]

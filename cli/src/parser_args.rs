@@ -93,14 +93,18 @@ impl ParserArgs {
         }
     }
 
+    /// What `--spec` or `--model` names; `None` without these flags.
+    pub(crate) fn named_input(&self) -> Option<Input> {
+        match (&self.spec, &self.model) {
+            (Some(path), _) => Some(Input::spec(path)),
+            (None, Some(name)) => Some(Input::known(name)),
+            (None, None) => None,
+        }
+    }
+
     /// The spec that `--spec` or `--model` names, whatever template it was made from; `None` without these flags.
     pub(crate) fn named(&self) -> Result<Option<Loaded>, Failure> {
-        let input = match (&self.spec, &self.model) {
-            (Some(path), _) => Input::spec(path),
-            (None, Some(name)) => Input::known(name),
-            (None, None) => return Ok(None),
-        };
-        Ok(Some(self.loader().load(input)?))
+        Ok(self.named_input().map(|input| self.loader().load(input)).transpose()?)
     }
 
     /// The spec for a template: the named one, or else the one that the loader finds.

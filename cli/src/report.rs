@@ -43,12 +43,17 @@ pub(crate) enum FailOn {
 impl FailOn {
     /// Whether the command fails because of this outcome.
     pub(crate) fn includes(self, outcome: &Outcome) -> bool {
-        let least = match self {
-            FailOn::Informational => Effect::Informational,
-            FailOn::Compatible => Effect::Compatible,
-            FailOn::Breaking => Effect::Breaking,
-        };
-        outcome.severity().is_some_and(|severity| severity >= least)
+        outcome.severity().is_some_and(|severity| self.reaches(severity))
+    }
+
+    /// Whether the command fails because of a difference that is so bad.
+    pub(crate) fn reaches(self, severity: Effect) -> bool {
+        severity
+            >= match self {
+                FailOn::Informational => Effect::Informational,
+                FailOn::Compatible => Effect::Compatible,
+                FailOn::Breaking => Effect::Breaking,
+            }
     }
 }
 
@@ -234,7 +239,8 @@ impl Report {
         Ok(())
     }
 
-    fn document(&self) -> Value {
+    /// The report as JSON.
+    pub(crate) fn document(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
             let mut object = Map::new();
             object.insert("name".to_owned(), json!(row.name));

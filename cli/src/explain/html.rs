@@ -1,107 +1,131 @@
-//! The explanation as one HTML page, without scripts and external files. Text from a template or an output is always
-//! escaped. Nothing is shown by colour alone.
+//! The explanation as one HTML page: its JSON, and the scripts and styles that draw it, which are those of the page in `site/`. Text
+//! from a template or an output is only in the JSON, where it cannot end the element that holds it. The page asks for nothing outside
+//! itself: its policy allows these scripts and styles alone, by their hashes.
 
-mod comparisons;
-mod escape;
-mod output;
-mod parser;
+use std::io;
 
-use std::fmt::Write as _;
+use unjinja_analyzer::sha256;
 
-use super::model::{Explanation, FileKind, Outcome};
-use crate::{gaps, visible};
-use escape::{escape, inline};
+use unjinja_dynamic::explain::Explanation;
 
-const STYLE: &str = include_str!("page.css");
+const STYLE: &str = include_str!("page/page.css");
+
+/// The modules, each after those that it imports.
+const MODULES: [&str; 8] = [
+    include_str!("page/dom.js"),
+    include_str!("page/picture.js"),
+    include_str!("page/table.js"),
+    include_str!("page/comparisons.js"),
+    include_str!("page/states.js"),
+    include_str!("page/turn.js"),
+    include_str!("page/output.js"),
+    include_str!("page/desktop.js"),
+];
 
 /// The page.
-pub(crate) fn page(explanation: &Explanation) -> String {
-    let mut sections: Vec<(&str, &str, Option<usize>, String)> = Vec::new();
-    if let Some(output) = &explanation.output {
-        sections.push(("output", "Output", None, output::section(output)));
-    }
-    if explanation.kind == FileKind::Template {
-        let count = explanation.comparisons.len();
-        sections.push(("comparisons", "Comparisons", Some(count), comparisons::section(explanation)));
-    }
-    if !explanation.keys.is_empty() {
-        sections.push(("spec", "Spec", Some(explanation.keys.len()), parser::spec(explanation)));
-    }
-    if !explanation.generation_prompts.is_empty() {
-        let count = explanation.generation_prompts.len();
-        sections.push(("prompts", "Generation prompts", Some(count), parser::prompts(explanation)));
-    }
-    if !explanation.states.is_empty() {
-        sections.push(("states", "States", Some(explanation.states.len()), parser::states(&explanation.states)));
-    }
-    if let Some(section) = parser::grammar(explanation) {
-        sections.push(("grammar", "Grammar", None, section));
-    }
-    let mut body = head(explanation);
-    body.push_str("<div class=\"layout\"><nav aria-label=\"Contents\"><ol>");
-    for (id, title, count, _) in &sections {
-        let count = count.map_or(String::new(), |count| format!(" <span class=\"count\">{count}</span>"));
-        let _ = write!(body, "<li><a href=\"#{id}\">{title}{count}</a></li>");
-    }
-    body.push_str("</ol></nav><main>");
-    for (id, title, _, section) in &sections {
-        let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{section}</section>");
-    }
-    body.push_str(
-        "<footer>Written by <code>unjinja explain</code>. This page needs no network and runs no script.</footer>",
-    );
-    body.push_str("</main></div>");
-    format!(
+pub(crate) fn page(explanation: &Explanation) -> io::Result<String> {
+    let data = in_script(&serde_json::to_string(explanation)?);
+    let script = script();
+    Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{}'; style-src '{}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n<title>{} · unjinja explain</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n",
-        inline(&explanation.file)
-    )
+         <meta name=\"referrer\" content=\"no-referrer\">\n<title>unjinja explain</title>\n\
+         <style>{STYLE}</style>\n</head>\n<body>\n\
+         <noscript>This page is drawn by a script. `unjinja explain` prints the same.</noscript>\n\
+         <script type=\"application/json\" id=\"explanation\">{data}</script>\n\
+         <script type=\"module\">{script}</script>\n</body>\n</html>\n",
+        policy_hash(&script),
+        policy_hash(STYLE),
+    ))
 }
 
-fn head(explanation: &Explanation) -> String {
-    let (class, outcome) = match explanation.outcome {
-        Outcome::Supported => ("good", "✓ supported"),
-        Outcome::Partial => ("part", "◐ partial"),
-        Outcome::Unsupported => ("bad", "✗ unsupported"),
-        Outcome::Failed => ("bad", "✗ no spec"),
-    };
-    let kind = if explanation.kind == FileKind::Template { "chat template" } else { "format spec" };
-    let mut out = format!(
-        "<header><p class=\"eyebrow\">unjinja explain · {kind}</p><h1>{}</h1><p class=\"facts\">\
-         <span class=\"badge {class}\">{outcome}</span>",
-        inline(&explanation.file)
-    );
-    let mut fact = |what: &str, value: String| {
-        let _ = write!(out, "<span>{what} <b>{value}</b></span>");
-    };
-    let key = |name: &str| explanation.keys.iter().find(|key| key.key == name).and_then(|key| key.value.as_str());
-    if let Some(format) = key("tools.format") {
-        fact("calls", inline(format));
-    }
-    if let Some(mode) = key("reasoning.mode") {
-        fact("reasoning", inline(mode));
-    }
-    if let Some(evidence) = &explanation.evidence {
-        fact("round trips", format!("{} of {}", evidence.round_trips.held, evidence.round_trips.tried));
-        fact("renders", evidence.renders.to_string());
-        if let Some(text) = gaps::described(&evidence.described) {
-            fact("known from the prompt", text.to_owned());
+/// The modules as one: their names are unique, so imports and exports can go.
+fn script() -> String {
+    let lines = MODULES.iter().flat_map(|module| module.lines());
+    let kept = lines.filter(|line| !line.starts_with("import "));
+    kept.flat_map(|line| [line.strip_prefix("export ").unwrap_or(line), "\n"]).collect()
+}
+
+/// JSON for an element `script`: nothing in it looks like markup, and nothing is hidden.
+fn in_script(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if matches!(c, '<' | '>' | '&') || unjinja_spec::is_hidden(c) {
+            let mut units = [0; 2];
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
         }
     }
-    out.push_str("</p>");
-    if let Some(reason) = &explanation.reason {
-        let _ =
-            write!(out, "<p class=\"reason\"><b>Why there is no parser.</b> {}</p>", escape(&visible::lines(reason)));
-    }
-    for correction in &explanation.corrections {
-        let _ = write!(out, "<p>{}</p>", escape(&visible::lines(correction)));
-    }
-    for gap in explanation.gaps.iter().filter(|_| explanation.outcome == Outcome::Partial) {
-        let _ = write!(out, "<p class=\"reason\"><b>What is missing.</b> {}</p>", escape(&visible::lines(gap)));
-    }
-    out.push_str("</header>");
     out
+}
+
+/// A hash as a content security policy has it: SHA-256 in base64.
+fn policy_hash(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    // Six bits are a digit of base64, four are a digit of the hexadecimal hash.
+    let bits = sha256(text).chars().filter_map(|digit| digit.to_digit(16)).collect::<Vec<_>>();
+    let digits = bits.chunks(3).flat_map(|three| {
+        let value = (0..3).fold(0, |value, at| (value << 4) | three.get(at).copied().unwrap_or_default());
+        [value >> 6, value & 63].into_iter().take(if three.len() == 1 { 1 } else { 2 })
+    });
+    let mut hash = String::from("sha256-");
+    hash.extend(digits.filter_map(|value| DIGITS.get(value as usize)).map(|digit| char::from(*digit)));
+    while hash.len() % 4 != "sha256-".len() % 4 {
+        hash.push('=');
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_hash_is_that_of_a_policy() {
+        // Of the empty text.
+        assert_eq!(policy_hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn a_text_in_a_script_is_no_markup() {
+        assert_eq!(in_script(r#"["</script>&\u2028","😀"]"#), r#"["\u003c/script\u003e\u0026\u2028","😀"]"#);
+        assert_eq!(in_script("\u{e0041}\u{202e}"), r"\udb40\udc41\u202e");
+    }
+
+    /// Modules are put one after the other, so what they declare must have different names, and imports must be of one line.
+    #[test]
+    fn modules_can_be_joined() {
+        let mut names = BTreeSet::new();
+        for line in MODULES.iter().flat_map(|module| module.lines()) {
+            assert!(!line.starts_with("import ") || line.ends_with("\";"), "{line}");
+            assert!(!line.starts_with("export {") && !line.starts_with("export default"), "{line}");
+            let declared = line.strip_prefix("export ").unwrap_or(line);
+            let words: Vec<&str> = declared.split([' ', '(', '=']).collect();
+            if let ["const" | "let" | "function" | "class", name, ..] = words[..] {
+                assert!(names.insert(name), "{name} is declared twice");
+            }
+        }
+        assert!(names.len() > 20, "{names:?}");
+    }
+
+    /// The characters that the page writes as escapes are those of `is_hidden`.
+    #[test]
+    fn hidden_characters_are_the_same_in_the_page() {
+        let dom = MODULES[0];
+        let ranges = dom.lines().filter_map(|line| line.trim().strip_prefix("String.raw`"));
+        let ranges: String = ranges.map(|line| line.trim_end_matches("`,")).collect();
+        let code = |text: &str| u32::from_str_radix(text.trim_start_matches("\\u{").trim_end_matches('}'), 16);
+        let mut hidden = BTreeSet::new();
+        for range in ranges.replace("}\\", "},\\").split(',') {
+            let (from, to) = range.split_once('-').unwrap_or((range, range));
+            hidden.extend(code(from).unwrap_or_default()..=code(to).unwrap_or_default());
+        }
+        for c in '\0'..=char::MAX {
+            assert_eq!(hidden.contains(&u32::from(c)), unjinja_spec::is_hidden(c), "{c:?}");
+        }
+    }
 }

@@ -2,21 +2,19 @@
 //! output is read. It prints to the terminal, as JSON, or as one self-contained page.
 
 mod html;
-mod model;
 mod text;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use unjinja_analyzer::trace::Comparison;
-use unjinja_dynamic::{Input, LoadError, Loaded};
+use unjinja_dynamic::Input;
+use unjinja_dynamic::explain::{ExplainOptions, Explanation, ParserOutcome};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::{input, log, output};
-use model::{Explanation, FileKind, Outcome, Sources};
 
 /// The arguments of `explain`.
 #[derive(Args)]
@@ -56,56 +54,41 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     }
     let tools = arguments.tools.as_deref().map(input::tools).transpose()?;
     let output = arguments.output.as_deref().map(read_output).transpose()?;
-    let mut comparisons = Vec::new();
-    let (file, kind, spec) = spec(arguments, &mut comparisons)?;
-    let explanation = Explanation::new(&Sources {
-        file,
-        kind,
-        comparisons: &comparisons,
-        spec,
-        tools: tools.as_ref(),
-        generation_prompt: arguments.generation_prompt.as_deref(),
-        output: output.as_deref(),
-        over: !arguments.partial,
-    });
+    let mut options = ExplainOptions::new().over(!arguments.partial);
+    if let Some(output) = &output {
+        options = options.output(output);
+    }
+    if let Some(tools) = &tools {
+        options = options.tools(tools);
+    }
+    if let Some(prompt) = &arguments.generation_prompt {
+        options = options.generation_prompt(prompt);
+    }
+    let explanation = explained(arguments, &options)?;
     if let Some(path) = &arguments.html {
-        std::fs::write(path, html::page(&explanation)).map_err(|e| Failure::file(path, e))?;
+        let page = html::page(&explanation)?;
+        std::fs::write(path, page).map_err(|e| Failure::file(path, e))?;
     }
     print(&explanation, arguments)?;
     match (explanation.outcome, explanation.reason) {
-        (Outcome::Failed, Some(reason)) => Err(Failure::Found(reason)),
+        (ParserOutcome::Failed, Some(reason)) => Err(Failure::Found(reason)),
         _ => Ok(()),
     }
 }
 
-/// What was loaded, or why no spec was found.
-type Found = Result<Loaded, String>;
-
-/// The file that is explained, what it is, and its spec.
-fn spec(arguments: &Arguments, comparisons: &mut Vec<Comparison>) -> Result<(String, FileKind, Found), Failure> {
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let loader = arguments.parser.loader().analyse_anew();
-    if let Some(named) = arguments.parser.named()? {
-        let file = arguments.parser.spec().map(name);
-        let file = file.unwrap_or_else(|| format!("{}.toml", named.bare.template.name));
-        return Ok((file, FileKind::Spec, Ok(named)));
+/// The explanation of the template or the spec that the arguments name.
+fn explained(arguments: &Arguments, options: &ExplainOptions<'_>) -> Result<Explanation, Failure> {
+    let loader = arguments.parser.loader();
+    if let Some(input) = arguments.parser.named_input() {
+        return Ok(loader.explain(input, options)?);
     }
     let path = arguments.path.as_ref().ok_or_else(|| Failure::Input("name a template or a spec".to_owned()))?;
     if path.extension().is_some_and(|e| e == "toml") {
-        return Ok((name(path), FileKind::Spec, Ok(loader.load(Input::spec(path))?)));
+        return Ok(loader.explain(Input::spec(path), options)?);
     }
     let source = input::template(path)?;
     let file = source.file();
-    let observe = &mut |comparison: &Comparison| {
-        log::comparison(&file, comparison);
-        comparisons.push(comparison.clone());
-    };
-    let found = match loader.load_observed(Input::source(source), observe) {
-        Ok(loaded) => Ok(loaded),
-        Err(error @ (LoadError::Template { .. } | LoadError::Analysis { .. })) => Err(error.to_string()),
-        Err(error) => return Err(error.into()),
-    };
-    Ok((file, FileKind::Template, found))
+    Ok(loader.explain_observed(Input::source(source), options, &mut |made| log::comparison(&file, made))?)
 }
 
 /// A file, or standard input for `-`.

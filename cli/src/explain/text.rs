@@ -7,9 +7,11 @@ use std::ops::Range;
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use unjinja_analyzer::trace::{Comparison, Field, Rendering};
+use unjinja_dynamic::explain::{
+    ComparisonGroup, ComparisonView, ExplainedKind, Explanation, OutputView, ParserOutcome, SpanView, StopView,
+};
 use unjinja_runtime::trace::{MarkerView, StateView};
 
-use super::model::{ComparisonView, Explanation, FileKind, Group, Outcome, OutputView, SpanView, StopView};
 use crate::{gaps, visible};
 
 const TITLE: Style = Style::new().bold();
@@ -32,10 +34,10 @@ const KEYS: usize = 34;
 /// One line: the file and the result.
 pub(crate) fn summary(explanation: &Explanation) -> String {
     let outcome = match explanation.outcome {
-        Outcome::Supported => format!("{GOOD}supported{GOOD:#}"),
-        Outcome::Partial => format!("{MARK}partial{MARK:#}"),
-        Outcome::Unsupported => format!("{BAD}unsupported{BAD:#}"),
-        Outcome::Failed => format!("{BAD}no spec{BAD:#}"),
+        ParserOutcome::Supported => format!("{GOOD}supported{GOOD:#}"),
+        ParserOutcome::Partial => format!("{MARK}partial{MARK:#}"),
+        ParserOutcome::Unsupported => format!("{BAD}unsupported{BAD:#}"),
+        ParserOutcome::Failed => format!("{BAD}no spec{BAD:#}"),
     };
     let format = explanation.keys.iter().find(|key| key.key == "tools.format").and_then(|key| key.value.as_str());
     let mut parts = vec![outcome];
@@ -46,7 +48,7 @@ pub(crate) fn summary(explanation: &Explanation) -> String {
         parts.push(format!("{} renders", evidence.renders));
         parts.extend(gaps::described(&evidence.described).map(str::to_owned));
     }
-    if explanation.kind == FileKind::Template {
+    if explanation.kind == ExplainedKind::Template {
         let count = explanation.comparisons.len();
         parts.push(format!("{count} comparison{}", if count == 1 { "" } else { "s" }));
     }
@@ -77,13 +79,13 @@ pub(crate) fn write(explanation: &Explanation, parts: &[Section], out: &mut impl
     if let Some(reason) = &explanation.reason {
         writeln!(out, "{BAD}why:{BAD:#} {}", visible::lines(reason))?;
     }
-    for gap in explanation.gaps.iter().filter(|_| explanation.outcome == Outcome::Partial) {
+    for gap in explanation.gaps.iter().filter(|_| explanation.outcome == ParserOutcome::Partial) {
         writeln!(out, "{MARK}missing:{MARK:#} {}", visible::lines(gap))?;
     }
     for correction in &explanation.corrections {
         writeln!(out, "{MARK}overlay:{MARK:#} {}; --without-known-formats leaves it out", visible::lines(correction))?;
     }
-    if wanted(Section::Comparisons) && explanation.kind == FileKind::Template {
+    if wanted(Section::Comparisons) && explanation.kind == ExplainedKind::Template {
         comparisons(explanation, out)?;
     }
     if wanted(Section::Spec) && !explanation.keys.is_empty() {
@@ -118,7 +120,7 @@ fn comparisons(explanation: &Explanation, out: &mut impl Write) -> io::Result<()
         write!(out, " {style}{}{style:#}", field.title())?;
     }
     writeln!(out)?;
-    for Group { title, comparisons, idle } in explanation.groups() {
+    for ComparisonGroup { title, comparisons, idle } in explanation.groups() {
         if comparisons.is_empty() && idle.is_empty() {
             continue;
         }
@@ -390,11 +392,7 @@ fn stop(stop: &StopView, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "\n  {BAD}✗ byte {}{BAD:#} (line {}, column {}), state {TITLE}{}{TITLE:#}: {}",
-        stop.at,
-        stop.line,
-        stop.column,
-        stop.state,
-        stop.sentence()
+        stop.at, stop.line, stop.column, stop.state, stop.sentence
     )?;
     if !stop.reads.is_empty() {
         writeln!(out, "    {DIM}expected{DIM:#} {}, or", stop.reads)?;
@@ -409,7 +407,7 @@ fn stop(stop: &StopView, out: &mut impl Write) -> io::Result<()> {
     }
     let found = if stop.found.is_empty() { "the end of the output".to_owned() } else { visible::line(&stop.found) };
     writeln!(out, "    {DIM}found{DIM:#}    {found}")?;
-    writeln!(out, "    {DIM}so{DIM:#}       {}", stop.consequence())
+    writeln!(out, "    {DIM}so{DIM:#}       {}", stop.consequence)
 }
 
 /// A text on one line. If it is long, its middle is left out.
