@@ -23,6 +23,7 @@ mod renamed;
 mod render_corpus;
 mod render_labels;
 mod round_trips;
+mod scoreboard;
 mod structure;
 mod suites;
 mod supply;

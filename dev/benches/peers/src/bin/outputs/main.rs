@@ -3,6 +3,7 @@
 
 mod asking;
 mod cases;
+mod data;
 mod judge;
 mod known_differences;
 mod page;
@@ -21,8 +22,9 @@ use cases::Case;
 use page::Row;
 use readers::Reader;
 
-const USAGE: &str = "usage: outputs [--write] [--show]
+const USAGE: &str = "usage: outputs [--write | --json] [--show]
   --write  write the page into docs/outputs.md, instead of to standard output
+  --json   print the counts of each template as JSON instead of the page, for site/scoreboard
   --show   also say on standard error who reads which output";
 
 fn row(case: &Case, reader: &Reader, runtime: &Handle) -> Result<Row, String> {
@@ -39,7 +41,8 @@ fn row(case: &Case, reader: &Reader, runtime: &Handle) -> Result<Row, String> {
             }
         }
     }
-    Ok(Row { id: case.id.clone(), class: case.class.clone(), ours, peers })
+    let template = case.template.trim_end_matches(".jinja").to_owned();
+    Ok(Row { id: case.id.clone(), template, class: case.class.clone(), ours, peers })
 }
 
 /// The output for parsers of calls alone, and with parsers of reasoning.
@@ -85,7 +88,18 @@ fn rows(runtime: &Handle, show: bool) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn run(write: bool, show: bool) -> Result<(), String> {
+/// Where the result goes.
+#[derive(Clone, Copy)]
+enum Output {
+    /// The page, on standard output.
+    Print,
+    /// The page, in its file.
+    Write,
+    /// The counts as JSON, on standard output.
+    Json,
+}
+
+fn run(output: Output, show: bool) -> Result<(), String> {
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     // A panic of a peer is a result like any other.
     std::panic::set_hook(Box::new(|_| {}));
@@ -97,12 +111,13 @@ fn run(write: bool, show: bool) -> Result<(), String> {
             }
         }
     }
-    let page = page::page(&rows);
-    if write {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/outputs.md");
-        std::fs::write(path, page).map_err(|error| format!("{path}: {error}"))?;
-    } else {
-        print!("{page}");
+    match output {
+        Output::Print => print!("{}", page::page(&rows)),
+        Output::Write => {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/outputs.md");
+            std::fs::write(path, page::page(&rows)).map_err(|error| format!("{path}: {error}"))?;
+        }
+        Output::Json => println!("{:#}", data::document(&rows)),
     }
     // This does not wait for parsers that hang.
     runtime.shutdown_background();
@@ -110,10 +125,11 @@ fn run(write: bool, show: bool) -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let (mut write, mut show) = (false, false);
+    let (mut output, mut show) = (Output::Print, false);
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
-            "--write" => write = true,
+            "--write" => output = Output::Write,
+            "--json" => output = Output::Json,
             "--show" => show = true,
             _ => {
                 eprintln!("{USAGE}");
@@ -121,7 +137,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    match run(write, show) {
+    match run(output, show) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -14,7 +14,7 @@ This page is written by a command; `cargo run --release --bin outputs -- --write
 
 Models deviate from their templates. This page counts how many of such outputs unjinja reads as expected, and how many
 other parsers read. [The command](../dev/benches/peers/README.md#what-parsers-read-of-real-outputs) runs all of them on the
-same outputs.
+same outputs. The [scoreboard](../site/scoreboard/README.md) has these figures by model, next to those of other measurements.
 
 ";
 
@@ -39,6 +39,8 @@ const RULES: &str = "\
 /// What was read of one output.
 pub struct Row {
     pub id: String,
+    /// The file of its template, without the extension.
+    pub template: String,
     pub class: String,
     /// What differs in our message.
     pub ours: Option<&'static str>,
