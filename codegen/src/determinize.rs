@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use unjinja_runtime::abi_3::{
-    Action, Channel, Confirm, Hole, InText, Marker, Markers, NameKind, NextName, Origin, State, StateId, Transition,
+    Action, Channel, Confirm, Hole, InText, Marker, NameKind, NextName, Origin, State, StateId, Transition,
 };
 
 use unjinja_spec::MarkerKey;
@@ -20,7 +20,7 @@ use unjinja_spec::MarkerKey;
 use crate::error::LowerProblem;
 use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role};
 use graph::{Closure, Continuation, Edge, Graph};
-use unjinja_runtime::abi_3::{sort, sort_by_key};
+use unjinja_runtime::abi_3::sort;
 
 /// The states of a plan, and those with a special meaning.
 #[derive(Clone, Debug)]
@@ -52,10 +52,13 @@ struct Builder {
     /// The node that follows each hole.
     targets: Vec<usize>,
     keys: HashMap<Key, usize>,
-    /// What `target` and `exits` returned.
-    known_targets: HashMap<usize, (Vec<Action>, usize)>,
-    known_exits: RefCell<HashMap<usize, Rc<[Continuation]>>>,
+    /// What `target` returned for each node, and `exits` and `afters` for each hole.
+    known_targets: Vec<Option<(Vec<Action>, usize)>>,
+    known_exits: RefCell<Vec<Option<Rc<[Continuation]>>>>,
+    known_afters: RefCell<Vec<Option<Rc<[String]>>>>,
     states: Vec<State>,
+    /// The markers of each state. What a search needs of them is found when the states are merged: most of them are equal.
+    markers: Vec<Vec<Marker>>,
     queue: Vec<(usize, Key)>,
     conflicts: Vec<LowerProblem>,
     names: HashMap<String, usize>,
@@ -97,15 +100,18 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
             }
         }
     }
+    let (nodes, holes) = (graph.edges.len(), graph.holes.len());
     let mut builder = Builder {
         graph,
         first,
         last,
         targets,
         keys: HashMap::new(),
-        known_targets: HashMap::new(),
-        known_exits: RefCell::default(),
+        known_targets: vec![None; nodes],
+        known_exits: RefCell::new(vec![None; holes]),
+        known_afters: RefCell::new(vec![None; holes]),
         states: Vec::new(),
+        markers: Vec::new(),
         queue: Vec::new(),
         conflicts: Vec::new(),
         names: HashMap::new(),
@@ -132,7 +138,9 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
         let id = |index: usize| StateId(index as u16);
         let [reasoning, reasoning_start, unparsed] = [reasoning, reasoning_start, unparsed].map(|state| state.map(id));
         let (list, start, content) = (builder.states, id(start), id(content));
-        Ok(States { list, start, content, reasoning, reasoning_start, unparsed }.merged().with_searches())
+        Ok(States { list, start, content, reasoning, reasoning_start, unparsed }
+            .merged(builder.markers)
+            .with_searches())
     } else {
         sort(&mut builder.conflicts);
         builder.conflicts.dedup();
@@ -150,6 +158,7 @@ impl Builder {
         let name = self.name(key);
         let exact = key == Key::Node(self.first);
         self.states.push(State { name: name.into(), exact, ..State::new("", None) });
+        self.markers.push(Vec::new());
         self.keys.insert(key, index);
         self.queue.push((index, key));
         index
@@ -183,11 +192,11 @@ impl Builder {
 
     /// The actions that lead to `node`, and the state in which reading continues there.
     fn target(&mut self, node: usize) -> (Vec<Action>, usize) {
-        if let Some(known) = self.known_targets.get(&node) {
+        if let Some(known) = &self.known_targets[node] {
             return known.clone();
         }
         let target = self.target_of(node);
-        self.known_targets.insert(node, target.clone());
+        self.known_targets[node] = Some(target.clone());
         target
     }
 
@@ -211,10 +220,10 @@ impl Builder {
 
     /// The continuations at which a hole ends.
     fn exits(&self, hole: usize) -> Rc<[Continuation]> {
-        let known = self.known_exits.borrow().get(&hole).cloned();
+        let known = self.known_exits.borrow()[hole].clone();
         known.unwrap_or_else(|| {
             let exits: Rc<[Continuation]> = self.exits_of(hole).into();
-            self.known_exits.borrow_mut().insert(hole, Rc::clone(&exits));
+            self.known_exits.borrow_mut()[hole] = Some(Rc::clone(&exits));
             exits
         })
     }
@@ -294,71 +303,77 @@ impl Builder {
     }
 
     /// Sets the markers of a state. Each continuation is a literal with the actions before it and the node after it.
-    fn set_markers(&mut self, index: usize, mut continuations: Vec<Continuation>) {
+    fn set_markers(&mut self, state: usize, continuations: Vec<Continuation>) {
         // If the end of a turn and the start of a call begin alike, the text is the end of the turn only at the very
         // end of the output.
-        sort_by_key(&mut continuations, |(_, literal, _)| self.graph.literals[*literal].role != Role::TurnEnd);
-        // Whether a template writes the marker, whatever the transition does.
-        let mut found: Vec<(Marker, Transition, bool)> = Vec::new();
-        for (mut actions, literal, to) in continuations {
+        let ends_turn = |(_, literal, _): &Continuation| self.graph.literals[*literal].role == Role::TurnEnd;
+        let (ends, others): (Vec<_>, Vec<_>) = continuations.into_iter().partition(ends_turn);
+        // The literal, the node after it, where it leads, and whether a template writes it, whatever the transition does.
+        let mut found: Vec<(usize, usize, Transition, bool)> = Vec::new();
+        for (mut actions, index, to) in ends.into_iter().chain(others) {
             let (eager, next) = self.target(to);
             actions.extend(eager);
-            let literal = self.graph.literals[literal].clone();
+            let literal = &self.graph.literals[index];
             let is_written = literal.origin == Origin::Canonical;
             actions.extend(match literal.key {
                 MarkerKey::ContentStart => Some(Action::OpenContent),
                 MarkerKey::ContentEnd => Some(Action::CloseContent),
                 _ => None,
             });
-            let mut names = Vec::new();
-            let confirm = if matches!(literal.role, Role::TurnEnd | Role::Unclosed) {
-                Confirm::End(self.tails_after(to).into_iter().map(Cow::Owned).collect())
-            } else if !literal.followed_by.is_empty() {
-                Confirm::Next(literal.followed_by.into_iter().map(Cow::Owned).collect())
-            } else if literal.named_next {
-                let next = self.next_after(to, &literal);
-                names = next.1;
-                Confirm::Next(next.0.into_iter().map(Cow::Owned).collect())
-            } else if literal.confirm {
-                Confirm::Next(self.cores_after(to, &literal).into_iter().map(Cow::Owned).collect())
-            } else {
-                Confirm::Nothing
-            };
-            let marker = Marker {
-                core: literal.core.into(),
-                before: literal.before.into(),
-                after: literal.after.into(),
-                confirm,
-                take: !literal.peek,
-                repeats: literal.repeats,
-                names: names.into(),
-                line: literal.line,
-                // Elsewhere only markers may come, or it ends a value.
-                in_text: if self.is_text(index) { literal.in_text } else { InText::Marker },
-            };
             let transition = transition(literal.key.as_str(), actions, next, literal.origin);
-            let ends = |marker: &Marker| marker.confirm.is_end();
-            let same = |other: &Marker| {
-                (&other.core, other.repeats, ends(other)) == (&marker.core, marker.repeats, ends(&marker))
+            let same = |other: &usize| {
+                let other = &self.graph.literals[*other];
+                (&other.core, other.repeats, other.ends_text()) == (&literal.core, literal.repeats, literal.ends_text())
             };
             match found.iter_mut().find(|(other, ..)| same(other)) {
-                None => found.push((marker, transition, is_written)),
-                Some((_, other, _)) if other.leads_like(&transition) || other.key == transition.key => {}
-                Some((_, other, written)) if yields(&transition, other, !is_written && *written) => {}
-                Some(found) if yields(&found.1, &transition, !found.2 && is_written) => {
-                    *found = (marker, transition, is_written);
+                None => found.push((index, to, transition, is_written)),
+                Some((.., other, _)) if other.leads_like(&transition) || other.key == transition.key => {}
+                Some((.., other, written)) if yields(&transition, other, !is_written && *written) => {}
+                Some(found) if yields(&found.2, &transition, !found.3 && is_written) => {
+                    *found = (index, to, transition, is_written);
                 }
-                Some((_, other, _)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
+                Some((.., other, _)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
                     first: other.key,
                     second: transition.key,
-                    text: marker.core.into_owned(),
+                    text: literal.core.clone(),
                 }),
             }
         }
-        let (markers, transitions): (Vec<Marker>, Vec<Transition>) =
-            found.into_iter().map(|(marker, transition, _)| (marker, transition)).unzip();
-        self.states[index].markers = Cow::Owned(Markers::of(markers.into()));
-        self.states[index].transitions = transitions.into();
+        self.markers[state] = found.iter().map(|(literal, to, ..)| self.marker(state, *literal, *to)).collect();
+        let transitions: Vec<Transition> = found.into_iter().map(|(.., transition, _)| transition).collect();
+        self.states[state].transitions = transitions.into();
+    }
+
+    /// The marker of a literal in a state, where `to` is the node after it.
+    fn marker(&self, state: usize, literal: usize, to: usize) -> Marker {
+        let literal = &self.graph.literals[literal];
+        let owned = |texts: Vec<String>| texts.into_iter().map(Cow::Owned).collect();
+        let mut names = Vec::new();
+        let confirm = if literal.ends_text() {
+            Confirm::End(owned(self.tails_after(to)))
+        } else if !literal.followed_by.is_empty() {
+            Confirm::Next(owned(literal.followed_by.clone()))
+        } else if literal.named_next {
+            let next = self.next_after(to, literal);
+            names = next.1;
+            Confirm::Next(owned(next.0))
+        } else if literal.confirm {
+            Confirm::Next(owned(self.cores_after(to, literal)))
+        } else {
+            Confirm::Nothing
+        };
+        Marker {
+            core: literal.core.clone().into(),
+            before: literal.before.clone().into(),
+            after: literal.after.clone().into(),
+            confirm,
+            take: !literal.peek,
+            repeats: literal.repeats,
+            names: names.into(),
+            line: literal.line,
+            // Elsewhere only markers may come, or it ends a value.
+            in_text: if self.is_text(state) { literal.in_text } else { InText::Marker },
+        }
     }
 
     /// The tokens that may follow the end of a turn and end the text, too.
@@ -424,14 +439,30 @@ impl Builder {
                 Hole::ArgumentName => NameKind::Argument,
                 _ => continue,
             };
-            for (_, literal, _) in self.exits(*hole).iter() {
-                let after = self.graph.literals[*literal].up_to_name().to_owned().into();
-                let name = NextName { kind, before: before.to_owned().into(), after };
-                if !names.contains(&name) {
-                    names.push(name);
+            for after in self.afters(*hole).iter() {
+                let is_known = |name: &NextName| name.kind == kind && name.before == before && name.after == *after;
+                if !names.iter().any(is_known) {
+                    names.push(NextName { kind, before: before.to_owned().into(), after: after.clone().into() });
                 }
             }
         }
+    }
+
+    /// The texts that may come after what fills a hole, each once.
+    fn afters(&self, hole: usize) -> Rc<[String]> {
+        let known = self.known_afters.borrow()[hole].clone();
+        known.unwrap_or_else(|| {
+            let mut afters: Vec<String> = Vec::new();
+            for (_, literal, _) in self.exits(hole).iter() {
+                let after = self.graph.literals[*literal].up_to_name();
+                if !afters.iter().any(|known| known == after) {
+                    afters.push(after.to_owned());
+                }
+            }
+            let afters: Rc<[String]> = afters.into();
+            self.known_afters.borrow_mut()[hole] = Some(Rc::clone(&afters));
+            afters
+        })
     }
 
     /// The texts that may come at a node, which follows a marker. If the marker is an opening brace that is not yet consumed,

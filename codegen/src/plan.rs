@@ -86,6 +86,11 @@ impl Literal {
     pub(crate) fn up_to_name(&self) -> &str {
         self.repeats.and_then(|name| self.core.get(..name.at)).unwrap_or(&self.core)
     }
+
+    /// Whether it counts only at the end of the text.
+    pub(crate) fn ends_text(&self) -> bool {
+        matches!(self.role, Role::TurnEnd | Role::Unclosed)
+    }
 }
 
 /// What a literal is for. Free text ends only at literals with certain roles.

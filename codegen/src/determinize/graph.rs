@@ -1,7 +1,6 @@
 //! The grammar of a turn as a graph, and what can come next at a node of it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use unjinja_runtime::abi_3::Action;
@@ -14,8 +13,8 @@ pub(super) struct Graph {
     pub(super) edges: Vec<Vec<(Edge, usize)>>,
     pub(super) literals: Vec<Literal>,
     pub(super) holes: Vec<PlanHole>,
-    /// What can come next at a node, once it was asked for. The same nodes are asked for many times.
-    closures: RefCell<HashMap<usize, Rc<Closure>>>,
+    /// What can come next at each node, once it was asked for. The same nodes are asked for many times.
+    closures: RefCell<Vec<Option<Rc<Closure>>>>,
 }
 
 #[derive(Clone)]
@@ -99,10 +98,12 @@ impl Graph {
     /// What can come next at `node`, each with the actions before it. If there are several paths, the first one counts.
     /// The graph must be complete.
     pub(super) fn closure(&self, node: usize, last: usize) -> Rc<Closure> {
-        let known = self.closures.borrow().get(&node).cloned();
+        let known = self.closures.borrow().get(node).cloned().flatten();
         known.unwrap_or_else(|| {
             let closure = Rc::new(self.closure_of(node, last));
-            self.closures.borrow_mut().insert(node, Rc::clone(&closure));
+            let mut closures = self.closures.borrow_mut();
+            closures.resize(self.edges.len(), None);
+            closures[node] = Some(Rc::clone(&closure));
             closure
         })
     }
