@@ -40,13 +40,19 @@ pub(crate) struct Arguments {
     /// to None, are then undefined if the context has none.
     #[arg(long)]
     only_context: bool,
+    /// Tell the template the local time. Else `strftime_now` tells noon of 15 January 2026, so that the output does not depend on the day.
+    #[arg(long)]
+    now: bool,
     #[command(flatten)]
     parser: ParserArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
-    let options = RenderOptions::new().only_context(arguments.only_context || arguments.jsonl);
+    let mut options = RenderOptions::new().only_context(arguments.only_context || arguments.jsonl);
+    if arguments.now {
+        options = options.clock(unjinja_dynamic::local_time());
+    }
     if let (true, Some(folder)) = (arguments.jsonl, &arguments.templates) {
         let mut known: HashMap<String, Result<Template, String>> = HashMap::new();
         input::folder(folder)?;

@@ -4,6 +4,21 @@ use serde_json::{Map, Value};
 use unjinja_render::Clock;
 use unjinja_spec::{FormatSpec, WrittenTags};
 
+/// What time it is, in the time zone of the machine; in UTC without the feature `time-zone`. In WebAssembly, which has no clock, it is a
+/// fixed time: noon of 15 January 2026.
+pub fn local_time() -> Clock {
+    #[cfg(target_family = "wasm")]
+    return Clock::default();
+    #[cfg(not(target_family = "wasm"))]
+    {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seconds = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+        #[cfg(feature = "time-zone")]
+        let seconds = seconds + i64::from(jiff::ZonedDateTime::now().offset().seconds());
+        Clock::from_unix_seconds(seconds)
+    }
+}
+
 /// A conversation to render: what `apply_chat_template` takes.
 ///
 /// ```
@@ -20,7 +35,7 @@ use unjinja_spec::{FormatSpec, WrittenTags};
 pub struct Conversation {
     pub(crate) variables: Map<String, Value>,
     thinking: Option<bool>,
-    pub(crate) clock: Option<Clock>,
+    pub(crate) clock: Clock,
     pub(crate) as_given: bool,
 }
 
@@ -35,14 +50,14 @@ impl Conversation {
         let mut variables = Map::new();
         variables.insert("messages".to_owned(), messages.into());
         variables.insert("add_generation_prompt".to_owned(), Value::Bool(true));
-        Self { variables, thinking: None, clock: None, as_given: false }
+        Self { variables, thinking: None, clock: local_time(), as_given: false }
     }
 
     /// The variables of a template in one JSON object, such as `context` of `unjinja_server::Prepared`: `messages`,
     /// `add_generation_prompt` and the others. Nothing is added to them. A value that is not an object has no variables.
     pub fn from_context(context: &Value) -> Self {
         let variables = context.as_object().cloned().unwrap_or_default();
-        Self { variables, thinking: None, clock: None, as_given: true }
+        Self { variables, thinking: None, clock: local_time(), as_given: true }
     }
 
     /// The same with other messages.
@@ -84,9 +99,20 @@ impl Conversation {
         self
     }
 
-    /// The time that `strftime_now` tells. The default is a fixed day, so that a prompt does not depend on the day.
+    /// The time that `strftime_now` tells the template. The default is [`local_time`] when this conversation was made: each of its
+    /// renders has the same. A conversation whose prompt shall be the same on every day, as in a test, needs a fixed one.
+    ///
+    /// ```
+    /// use unjinja_dynamic::{Clock, Conversation, Model};
+    ///
+    /// let model = Model::from_template("{{ strftime_now('%d %B') }}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}")?;
+    /// let conversation = Conversation::new(serde_json::json!([{"role": "user", "content": "Hello"}]));
+    /// let conversation = conversation.clock(Clock { year: 2026, month: 5, day: 1, ..Clock::default() });
+    /// assert_eq!(model.render(&conversation)?, "01 May<user>Hello</>");
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
     pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = Some(clock);
+        self.clock = clock;
         self
     }
 

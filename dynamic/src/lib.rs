@@ -30,7 +30,7 @@ mod spans;
 mod vocabulary;
 
 pub use cache::CacheUse;
-pub use conversation::Conversation;
+pub use conversation::{Conversation, local_time};
 pub use error::ModelError;
 #[cfg(feature = "generated")]
 pub use known::{known_overlay, known_spec, known_specs};

@@ -1,7 +1,7 @@
 //! A rendered prompt, and where in it the assistant's turn begins.
 
 use serde_json::Value;
-use unjinja_render::Labels;
+use unjinja_render::{Clock, Labels};
 use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
 use unjinja_spec::{FormatSpec, TurnMarkers, WrittenTags};
 
@@ -65,6 +65,8 @@ pub struct LabelledPrompt {
     pub context: Value,
     /// The tags of reasoning that were written into messages when they were handed over.
     pub written: Vec<WrittenTags>,
+    /// The time that the template was told.
+    pub clock: Clock,
 }
 
 /// [`Model::turn_of`](crate::Model::turn_of).

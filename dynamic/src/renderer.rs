@@ -47,7 +47,7 @@ impl Renderer {
     /// Renders a conversation; the spec says how its messages are handed over, and which variable switches thinking.
     pub(crate) fn render(&self, conversation: &Conversation, spec: &FormatSpec) -> Result<String, ModelError> {
         let context = Value::Object(self.variables(conversation, spec).0);
-        Ok(self.rendered(conversation, &context, &RenderOptions::new())?.result?)
+        Ok(self.rendered(conversation, &context, RenderOptions::new())?.result?)
     }
 
     /// The same with labels, and with the variables that the template got.
@@ -58,9 +58,9 @@ impl Renderer {
     ) -> Result<LabelledPrompt, ModelError> {
         let (variables, written) = self.variables(conversation, spec);
         let context = Value::Object(variables);
-        let rendered = self.rendered(conversation, &context, &RenderOptions::new().label(true))?;
+        let rendered = self.rendered(conversation, &context, RenderOptions::new().label(true))?;
         let labels = rendered.labels.unwrap_or_default();
-        Ok(LabelledPrompt { text: rendered.result?, labels, context, written })
+        Ok(LabelledPrompt { text: rendered.result?, labels, context, written, clock: conversation.clock })
     }
 
     fn variables(&self, conversation: &Conversation, spec: &FormatSpec) -> (Map<String, Value>, Vec<WrittenTags>) {
@@ -79,12 +79,8 @@ impl Renderer {
         &self,
         conversation: &Conversation,
         context: &Value,
-        options: &RenderOptions,
+        options: RenderOptions,
     ) -> Result<Rendered, ModelError> {
-        let template = self.template()?;
-        Ok(match conversation.clock {
-            Some(clock) => template.clone().with_clock(clock).render_with(context, options),
-            None => template.render_with(context, options),
-        })
+        Ok(self.template()?.render_with(context, &options.clock(conversation.clock)))
     }
 }

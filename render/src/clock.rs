@@ -53,6 +53,28 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl Clock {
+    /// The time so many seconds after 1970 began. With the offset of a time zone added, it is the time in that zone. Years are 1 to 9999;
+    /// what is before or after them is their first or last second.
+    ///
+    /// ```
+    /// use unjinja_render::Clock;
+    ///
+    /// let leap_day = Clock { year: 2024, month: 2, day: 29, hour: 13, minute: 4, second: 59 };
+    /// assert_eq!(Clock::from_unix_seconds(1_709_211_899), leap_day);
+    /// ```
+    pub fn from_unix_seconds(seconds: i64) -> Clock {
+        let first = Clock { year: 1, month: 1, day: 1, hour: 0, minute: 0, second: 0 };
+        let seconds = seconds.clamp(first.timestamp(), Clock { year: 10_000, ..first }.timestamp() - 1);
+        let (day, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400) as u32);
+        // Each step takes the last one that does not begin later. A year has about 365 days: it is off by six at most.
+        let begins = |clock: &Clock| clock.timestamp().div_euclid(86_400) <= day;
+        let most = (1976 + day / 365).clamp(1, 9999) as u32;
+        let year = (1..=most).rev().find(|&year| begins(&Clock { year, ..first })).unwrap_or(1);
+        let month = (1..=12).rev().find(|&month| begins(&Clock { year, month, ..first })).unwrap_or(1);
+        let day = (day - Clock { year, month, ..first }.timestamp().div_euclid(86_400)) as u32 + 1;
+        Clock { year, month, day, hour: second / 3600, minute: second / 60 % 60, second: second % 60 }
+    }
+
     fn leap(year: u32) -> bool {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
     }
@@ -172,5 +194,32 @@ impl Clock {
         };
         out.push_str(&piece);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_become_the_time_that_has_them() {
+        let first = Clock { year: 1, month: 1, day: 1, hour: 0, minute: 0, second: 0 };
+        let last = Clock { year: 9999, month: 12, day: 31, hour: 23, minute: 59, second: 59 };
+        let mut before = 0;
+        // A prime number of seconds, a bit more than a day: each time of the day, and each day but a few.
+        for seconds in (first.timestamp()..=last.timestamp()).step_by(86_467) {
+            let clock = Clock::from_unix_seconds(seconds);
+            assert_eq!(clock.timestamp(), seconds, "{clock:?}");
+            let Clock { year, month, day, hour, minute, second } = clock;
+            assert!(
+                (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 60,
+                "{clock:?}"
+            );
+            let number = year * 10_000 + month * 100 + day;
+            assert!(number > before, "{clock:?} comes after {before}");
+            before = number;
+        }
+        assert_eq!(Clock::from_unix_seconds(i64::MIN), first);
+        assert_eq!(Clock::from_unix_seconds(i64::MAX), last);
     }
 }

@@ -70,6 +70,7 @@ pub struct SpecialTokens {
 #[derive(Debug, Clone, Default)]
 pub struct RenderOptions {
     limits: Option<Limits>,
+    clock: Option<Clock>,
     record_reads: bool,
     label: bool,
     only_context: bool,
@@ -84,6 +85,12 @@ impl RenderOptions {
     /// Renders within these limits instead of the template's.
     pub fn limits(mut self, limits: Limits) -> RenderOptions {
         self.limits = Some(limits);
+        self
+    }
+
+    /// Renders at this time instead of the template's.
+    pub fn clock(mut self, clock: Clock) -> RenderOptions {
+        self.clock = Some(clock);
         self
     }
 
@@ -322,7 +329,7 @@ impl Template {
     ) -> Attempt {
         let on_this_stack = Limits { depth: limits.depth.min(stack::bounds().evaluation_depth), ..limits.clone() };
         let shallower = on_this_stack.depth < limits.depth;
-        let mut run = Run::new(on_this_stack, self.clock);
+        let mut run = Run::new(on_this_stack, options.clock.unwrap_or(self.clock));
         if options.record_reads {
             run.record_reads();
         }

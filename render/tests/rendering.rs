@@ -196,7 +196,7 @@ fn hostile_templates_end_in_an_error() -> Result<(), Failure> {
         let error = template.render(&json!({})).err().ok_or_else(|| format!("{source} renders"))?;
         assert_eq!(error.kind(), RenderErrorKind::Limit, "{source}: {error}");
         // At most a second in a release build; tests are not optimised.
-        assert!(start.elapsed() < Duration::from_secs(20), "{source}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(60), "{source}: {:?}", start.elapsed());
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Renders the prompt of a request as text and as token ids.
 
-use unjinja_dynamic::{Conversation, LabelledPrompt, Model, ModelError};
+use unjinja_dynamic::{Conversation, LabelledPrompt, Model, ModelError, local_time};
 
 use super::config::SpelledMarkers;
 use super::encoding::Encoding;
@@ -25,8 +25,9 @@ pub(crate) fn encoded(
 ) -> Result<(Prepared, String, EncodedPrompt), ApiError> {
     let mut renders: Vec<LabelledPrompt> = Vec::new();
     let written = prepared.written.clone();
+    let now = local_time();
     let rendered = prepared.render(model.spec(), |context| {
-        let mut prompt = model.render_labelled(&Conversation::from_context(context))?;
+        let mut prompt = model.render_labelled(&Conversation::from_context(context).clock(now))?;
         prompt.written.clone_from(&written);
         let text = prompt.text.clone();
         renders.push(prompt);

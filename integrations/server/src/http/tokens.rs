@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use unjinja_dynamic::{Conversation, Model, ModelError, SpecialTokens};
+use unjinja_dynamic::{Clock, Conversation, Model, ModelError, SpecialTokens, local_time};
 
 use crate::prepare::Prepared;
 
@@ -64,8 +64,12 @@ impl Tokens {
 
     /// Renders a template, with placeholders for the tokens that are not known and that the context does not give.
     pub(crate) fn render(&self, model: &Model, context: &Value) -> Result<String, ModelError> {
+        self.render_at(model, context, local_time())
+    }
+
+    fn render_at(&self, model: &Model, context: &Value, now: Clock) -> Result<String, ModelError> {
         let unknown = self.unknown.iter().filter(|name| context.get(name).is_none());
-        let conversation = unknown.fold(Conversation::from_context(context), |conversation, name| {
+        let conversation = unknown.fold(Conversation::from_context(context).clock(now), |conversation, name| {
             conversation.variable(*name, placeholder(name))
         });
         model.render(&conversation)
@@ -80,8 +84,10 @@ impl Tokens {
         adds_bos: bool,
     ) -> Result<(Prepared, String, bool), ModelError> {
         let mut lacks_bos = false;
+        // The renders that a prompt is made of tell the same time.
+        let now = local_time();
         let (prepared, prompt) = prepared.render(model.spec(), |context| {
-            let text = self.render(model, context)?;
+            let text = self.render_at(model, context, now)?;
             lacks_bos |= text.starts_with(&placeholder(BOS));
             let text = self.unknown.iter().fold(text, |text, name| text.replace(&placeholder(name), ""));
             Ok::<_, ModelError>(text)
