@@ -4,8 +4,6 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
-
 use crate::conversation::Conversation;
 use crate::model::Model;
 use crate::prompt::LabelledPrompt;
@@ -60,9 +58,10 @@ impl Model {
             parts,
             writers,
             spec: self.spec(),
-            generation_prompt: &self.generation_prompt(&prompt.context),
+            generation_prompt: &self.generation_prompt(prompt),
             tokens,
-            prompt_end: &|message| told::prompt_end(self, prompt, message),
+            prompt_end: &|message| told::end_of(self, prompt, message, true),
+            done_end: &|message| told::end_of(self, prompt, message + 1, false),
         };
         rendered.by_model(&prompt.context)
     }
@@ -96,14 +95,14 @@ impl Model {
 
     /// What a prompt has of the assistant's turn, with the variables of this conversation. It is asked for with the messages before the
     /// assistant's first one.
-    fn generation_prompt(&self, context: &Value) -> String {
+    fn generation_prompt(&self, LabelledPrompt { context, clock, .. }: &LabelledPrompt) -> String {
         let messages = context["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let Some(first) = messages.iter().position(|message| message["role"] == "assistant") else {
             return String::new();
         };
         let mut asked = context.clone();
         asked["messages"] = messages.get(..first).unwrap_or_default().into();
-        let asked = Conversation::from_context(&asked).generation_prompt(true);
+        let asked = Conversation::from_context(&asked).generation_prompt(true).clock(*clock);
         self.prompt(&asked).map(|prompt| prompt.turn().to_owned()).unwrap_or_default()
     }
 }

@@ -1,9 +1,11 @@
 //! The bridge from a turn that a model wrote to its next turn: only what is new becomes ids. The ids that the model read and wrote stay as
 //! they are.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 use unjinja_dynamic::Conversation;
-use unjinja_runtime::{Message, Options};
+use unjinja_runtime::{Message, Options, Token};
 
 use crate::encoder::{Encoded, Encoder};
 use crate::error::TokensError;
@@ -18,8 +20,11 @@ pub struct Bridge {
     pub ids: Vec<u32>,
     /// What each of them is. [`Label::message`] is a position in the list that the template got for the whole conversation.
     pub labels: Vec<Label>,
-    /// Whether the turn was cut off, so that the first id is the token that ends it. The model has not written it.
+    /// Whether the turn was cut off, so that the first ids are what ends it. The model has not written them.
     pub closes_turn: bool,
+    /// Whether the template writes the turn as the model did. If not, the whole conversation renders to another text than these ids have,
+    /// in white space or in the form of arguments: many templates trim an answer. What was sampled stays.
+    pub same_text: bool,
     /// The turn that the model wrote, as a message for the conversation.
     pub message: Value,
 }
@@ -74,24 +79,75 @@ impl Encoder {
         if let Some(rewrite) = changed {
             return Err(TokensError::Rewritten(Box::new(rewrite)));
         }
-        let written = next.text().get(prompt.text().len()..end).unwrap_or_default();
-        if !says_the_same(&self.model().parse(written, &options), &read) {
-            return Err(TokensError::Lossy { written: written.to_owned() });
+        let written = prompt.text().len()..end;
+        if !says_the_same(&self.read_again(&next, &written, &options), &read) {
+            let written = next.text().get(written).unwrap_or_default().to_owned();
+            return Err(TokensError::Lossy { written });
         }
 
+        let bytes = sampled.iter().map(|id| self.vocabulary().bytes(*id).unwrap_or("\u{FFFD}".as_bytes()));
+        let sampled_text = bytes.collect::<Vec<_>>().concat();
         let first = next.ranges().iter().position(|range| range.start >= end).unwrap_or(next.ids().len());
-        let is_control = |id: &u32| self.vocabulary().control_token(*id).is_some();
-        let closer = first.checked_sub(1).filter(|at| next.labels().get(*at).is_some_and(|label| label.by_model));
-        let closer = closer.and_then(|at| next.ids().get(at)).filter(|id| is_control(id));
-        let last = sampled.last();
-        let closes_turn = closer.is_some_and(|closer| last != Some(closer));
+        let closer = self.closer(&next, end, first).unwrap_or(first..first);
+        let closer_start = next.ranges().get(closer.start).map_or(end, |range| range.start);
+        let closer_text = next.text().get(closer_start..end).unwrap_or_default();
         // Some models end a turn with the token that begins the next message.
-        let is_there = closer.is_none() && last.is_some_and(is_control) && next.ids().get(first) == last;
-        let from = if closes_turn { first - 1 } else { first + usize::from(is_there) };
+        let opener = next.ids().get(first).filter(|id| sampled.last() == Some(*id));
+        let opener = opener.and_then(|id| self.vocabulary().control_token(*id));
+        let closer_ids = next.ids().get(closer.clone()).unwrap_or_default();
+        let is_spelled = closer_ids.iter().all(|id| self.vocabulary().control_token(*id).is_none());
+        let is_closed = sampled.ends_with(closer_ids) || is_spelled && sampled_text.ends_with(closer_text.as_bytes());
+        let closes_turn = !is_closed && opener.is_none();
+        let from = if closes_turn {
+            closer.start
+        } else {
+            first + usize::from(opener.is_some() && (!is_closed || closer.is_empty()))
+        };
         let mut labels = next.labels().get(from..).unwrap_or_default().to_vec();
+        let mut ids = next.ids().get(from..).unwrap_or_default().to_vec();
+        let mut start = next.ranges().get(from).map_or(next.text().len(), |range| range.start);
+        // One token may hold the end of the turn and text after it.
+        let rest = next.text().get(end..start).filter(|rest| !rest.is_empty() && from == first);
+        if let (Some(rest), Some(label)) = (rest, from.checked_sub(1).and_then(|at| next.labels().get(at))) {
+            let rest = self.vocabulary().encode(rest, &|_| false)?;
+            labels.splice(..0, rest.iter().map(|_| *label));
+            ids.splice(..0, rest.into_iter().map(|piece| piece.id));
+            start = end;
+        }
         labels.iter_mut().for_each(|label| label.by_model = false);
-        let ids = next.ids().get(from..).unwrap_or_default().to_vec();
-        Ok(Bridge { ids, labels, closes_turn, message: turn })
+        let turn_text = next.text().get(prompt.text().len()..start).unwrap_or_default();
+        let same_text = turn_text.as_bytes() == sampled_text;
+        Ok(Bridge { ids, labels, closes_turn, same_text, message: turn })
+    }
+
+    /// The tokens with which the turn ends that goes up to the byte `end` and the token `first`.
+    fn closer(&self, encoded: &Encoded, end: usize, first: usize) -> Option<Range<usize>> {
+        let last = first.checked_sub(1).filter(|at| encoded.labels().get(*at).is_some_and(|label| label.by_model))?;
+        let text = self.model().spec().turn.end.trim();
+        let spelled = encoded.text().get(..end).filter(|turn| !text.is_empty() && turn.ends_with(text));
+        let start = spelled.map(|turn| turn.len() - text.len());
+        let from = start.and_then(|start| encoded.ranges().iter().position(|range| range.start == start));
+        let is_control = encoded.ids().get(last).is_some_and(|id| self.vocabulary().control_token(*id).is_some());
+        from.or(is_control.then_some(last)).map(|from| from..first)
+    }
+
+    /// Reads a part of a text that was encoded: by its ids, so that what spells a marker is text.
+    fn read_again(&self, encoded: &Encoded, part: &Range<usize>, options: &Options) -> Message {
+        let options = self.options(options);
+        let mut stream = self.model().stream(&options);
+        let mut message = Message::default();
+        let mut at = part.start;
+        let text = |range: Range<usize>| encoded.text().get(range).unwrap_or_default();
+        let tokens = encoded.ids().iter().zip(encoded.ranges());
+        for (id, range) in tokens.filter(|(_, range)| range.start >= part.start && range.end <= part.end) {
+            let Some(token) = self.vocabulary().control_token(*id) else { continue };
+            stream.push_token(Token::text(text(at..range.start)), |event| message.apply(&event));
+            stream.push_token(Token::special(token), |event| message.apply(&event));
+            at = range.end;
+        }
+        stream.push_token(Token::text(text(at..part.end)), |event| message.apply(&event));
+        stream.finish(|event| message.apply(&event));
+        message
     }
 }
 

@@ -7,6 +7,7 @@ use unjinja_dynamic::ModelStream;
 use unjinja_dynamic::authors::TokenPart;
 use unjinja_runtime::trace::Taken;
 use unjinja_runtime::{Event, Message, Options, Token, TokenCounts};
+use unjinja_spec::END_OF_TEXT;
 
 use crate::encoder::Encoder;
 use crate::label::Label;
@@ -61,9 +62,16 @@ impl Encoder {
     }
 
     /// The options of a text parser that is fed with [`Vocabulary::token`]: the same, with the control tokens of the vocabulary as
-    /// [`special_tokens`](Options::special_tokens).
+    /// [`special_tokens`](Options::special_tokens). So are the ends of a text that many vocabularies have (`</s>`) and this format has
+    /// not: a text parser takes them for the end of a turn, but ordinary tokens that spell one are text.
     pub fn options(&self, options: &Options) -> Options {
-        options.clone().special_tokens(self.vocabulary().control_tokens().map(|(_, text)| text))
+        let spec = self.model().spec();
+        let is_own = |end: &&str| {
+            let mut own = spec.markers().map(|(_, text)| text).chain(spec.tokens.eos.as_deref());
+            own.any(|text| text.contains(end))
+        };
+        let others = END_OF_TEXT.into_iter().filter(|end| !is_own(end));
+        options.clone().special_tokens(self.vocabulary().control_tokens().map(|(_, text)| text).chain(others))
     }
 
     /// What each token of a turn is.

@@ -1,17 +1,18 @@
 //! The encoder: a conversation becomes ids, each with a label.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use unjinja_dynamic::authors::{PromptWriters, Spelled, TokenVerdict};
+use unjinja_dynamic::authors::{LikelyTokens, PromptWriters, Spelled, TokenVerdict};
 use unjinja_dynamic::{Conversation, LabelledPrompt, Model};
 
 use crate::error::TokensError;
 use crate::label::Label;
-use crate::second_render::{echoed, not_by_conversation};
+use crate::second_render::{echoed, not_by_conversation, spelled_too};
 use crate::vocabulary::{Piece, Vocabulary};
 
 /// A model and its tokenizer.
@@ -30,6 +31,8 @@ use crate::vocabulary::{Piece, Vocabulary};
 pub struct Encoder {
     model: Model,
     vocabulary: Arc<Vocabulary>,
+    /// What ends turns and calls and the vocabulary has no token for. `None` for a model without a template.
+    ends: Option<Arc<LikelyTokens>>,
 }
 
 /// What becomes of a control token that a text of the conversation spells: `<|im_end|>` in a user's message.
@@ -130,7 +133,12 @@ impl Encoder {
         let source = model.template().unwrap_or_default();
         let markers: Vec<&str> = spec.markers().map(|(_, text)| text).collect();
         vocabulary.add_markers(&|token| source.contains(token) || markers.iter().any(|marker| marker.contains(token)));
-        Self { model, vocabulary: Arc::new(vocabulary) }
+        let known: HashSet<&str> = vocabulary.control_tokens().map(|(_, text)| text).collect();
+        let ends = model.parsed_template().ok().map(|template| {
+            let likely = LikelyTokens::of(template, spec).filtered(|token| !known.contains(token));
+            Arc::new(likely)
+        });
+        Self { model, vocabulary: Arc::new(vocabulary), ends }
     }
 
     /// Reads the folder of a model: its chat template, `tokenizer.json`, and `tokenizer_config.json` if it is there.
@@ -214,19 +222,21 @@ impl Encoder {
         if options.spelled == SpelledTokens::Trusted {
             return Ok((self.vocabulary.encode(text, &|_| true)?, Vec::new()));
         }
-        let [control, spelled, undecided] = [const { RefCell::new(Vec::new()) }; 3];
+        let control = RefCell::new(Vec::new());
+        let [spelled, undecided] = [const { RefCell::new(Vec::new()) }; 2];
+        let found = |range: &Range<usize>| writers.spelled(text.get(range.clone()).unwrap_or_default(), range);
         let is_control = |range: &Range<usize>| {
             let verdict = writers.verdict(range);
-            let list = match verdict {
-                TokenVerdict::Control => &control,
-                TokenVerdict::Text => &spelled,
-                TokenVerdict::Undecided => &undecided,
-            };
-            list.borrow_mut().push(writers.spelled(text.get(range.clone()).unwrap_or_default(), range));
+            match verdict {
+                TokenVerdict::Control => control.borrow_mut().push(range.clone()),
+                TokenVerdict::Text => spelled.borrow_mut().push(found(range)),
+                TokenVerdict::Undecided => undecided.borrow_mut().push(found(range)),
+            }
             verdict == TokenVerdict::Control
         };
         let mut pieces = self.vocabulary.encode(text, &is_control)?;
-        let (control, mut spelled, undecided) = (control.into_inner(), spelled.into_inner(), undecided.into_inner());
+        let (mut spelled, undecided) = (spelled.into_inner(), undecided.into_inner());
+        let control: Vec<Spelled> = spelled_too(prompt, control.into_inner()).iter().map(found).collect();
         let echoed = echoed(&self.model, prompt, &control).map_err(|found| TokensError::Undecided(found.clone()))?;
         if !echoed.is_empty() {
             let is_echo = |range: &Range<usize>| echoed.iter().any(|found| found.range == *range);
@@ -258,7 +268,10 @@ impl Encoder {
     ) -> (Vec<Label>, Vec<usize>) {
         let parts = self.model.prompt_parts(prompt);
         let control = pieces.iter().filter(|piece| self.vocabulary.control_token(piece.id).is_some());
-        let tokens: Vec<Range<usize>> = control.map(|piece| piece.range.clone()).collect();
+        let mut tokens: Vec<Range<usize>> = control.map(|piece| piece.range.clone()).collect();
+        // A tokenizer may have no token for what ends a turn or a call. The model then writes it letter by letter.
+        tokens.extend(self.ends.iter().flat_map(|ends| ends.written(prompt, writers)));
+        tokens.sort_by_key(|range| (range.end, range.start));
         let turns = self.model.written_by_model(prompt, &parts, writers, &tokens);
         let mut by_model: Vec<Range<usize>> = turns.iter().flatten().cloned().collect();
         by_model.sort_by_key(|range| range.start);

@@ -10,6 +10,7 @@ pub struct Label {
     pub message: Option<usize>,
     /// Which part of the message or the prompt it is.
     pub part: TokenPart,
-    /// Whether the model writes it: the assistant's reasoning, answer and calls with their markers, and the token that ends its turn.
+    /// Whether the model writes it: the assistant's reasoning, answer and calls with their markers, and what ends its turn, whatever tokens
+    /// spell that.
     pub by_model: bool,
 }

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde_json::Value;
 use unjinja_dynamic::authors::Spelled;
@@ -24,32 +25,38 @@ pub(crate) fn not_by_conversation<'t>(
     tokens.iter().find(|found| !is_replaced(&again, found))
 }
 
-/// Of the tokens that labels give to the template, those that it writes for a text of the conversation which spells them: such as
-/// `content.replace('</think>', '<kept>').replace('<kept>', '</think>')`. The error is a token for which that cannot be told.
+/// Of the tokens that labels give to the template, those that the conversation spells too.
+pub(crate) fn spelled_too(prompt: &LabelledPrompt, mut tokens: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let text = |range: &Range<usize>| prompt.text.get(range.clone()).unwrap_or_default();
+    let texts: BTreeSet<&str> = tokens.iter().map(text).collect();
+    let spelled: BTreeSet<&str> = texts.into_iter().filter(|text| spells(prompt, text)).collect();
+    tokens.retain(|range| spelled.contains(text(range)));
+    tokens
+}
+
+/// Of these tokens, which labels give to the template and the conversation spells too, those that it writes for a text of the
+/// conversation which spells them: such as `content.replace('</think>', '<kept>').replace('<kept>', '</think>')`. The error is a token
+/// for which that cannot be told.
 pub(crate) fn echoed<'t>(
     model: &Model,
     prompt: &LabelledPrompt,
     tokens: &'t [Spelled],
 ) -> Result<Vec<&'t Spelled>, &'t Spelled> {
-    let spelled: Vec<&Spelled> = {
-        let known: Vec<&str> = texts_of(tokens).into_iter().filter(|text| spells(prompt, text)).collect();
-        tokens.iter().filter(|found| known.contains(&found.token.as_str())).collect()
-    };
-    if spelled.is_empty() {
+    if tokens.is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(again) = with_other_letters(model, prompt, &texts_of(spelled.iter().copied())) {
-        return Ok(spelled.into_iter().filter(|found| is_replaced(&again, found)).collect());
+    if let Some(again) = with_other_letters(model, prompt, &texts_of(tokens)) {
+        return Ok(tokens.iter().filter(|found| is_replaced(&again, found)).collect());
     }
     // With other letters the prompt is another one. What the template put into a text of the conversation may then be an answer to it.
-    let put_in = |found: &&&Spelled| {
+    let put_in = |found: &&Spelled| {
         let changed = prompt.labels.spans().iter().filter(|span| match &span.origin {
             Origin::Field(field) => field.encodings.contains(&Encoding::Replace),
             Origin::Template => false,
         });
         changed.into_iter().any(|span| span.range.end == found.range.start || span.range.start == found.range.end)
     };
-    spelled.iter().find(put_in).map_or(Ok(Vec::new()), |found| Err(*found))
+    tokens.iter().find(put_in).map_or(Ok(Vec::new()), Err)
 }
 
 /// The texts of tokens, each once, long ones first.
@@ -79,7 +86,7 @@ fn spells(prompt: &LabelledPrompt, text: &str) -> bool {
 /// The prompt of a conversation that has other letters in place of these texts, if it differs in letters alone.
 fn with_other_letters(model: &Model, prompt: &LabelledPrompt, texts: &[&str]) -> Option<String> {
     let context = other_letters(prompt, texts);
-    let again = model.render(&Conversation::from_context(&context)).ok()?;
+    let again = model.render(&Conversation::from_context(&context).clock(prompt.clock)).ok()?;
     let same = |(old, new): (u8, u8)| old == new || char::from(new) == LETTER;
     (again.len() == prompt.text.len() && prompt.text.bytes().zip(again.bytes()).all(same)).then_some(again)
 }

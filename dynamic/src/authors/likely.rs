@@ -25,13 +25,20 @@ impl LikelyTokens {
         for text in literals.into_iter().chain(markers) {
             tokens.extend(tags(&text).into_iter().map(str::to_owned));
         }
-        // What ends a turn may not look like a token and be one: `[e~[`.
+        // What ends a turn may not look like a token and be one: `[e~[`. If it has tags, each of them is a token.
         let end = spec.turn.end.trim();
-        tokens.extend((!end.contains(char::is_whitespace)).then(|| end.to_owned()));
+        let is_token = !end.contains(char::is_whitespace) && tags(end).is_empty();
+        tokens.extend(is_token.then(|| end.to_owned()));
         tokens.retain(|token| !token.is_empty());
         sort(&mut tokens);
         tokens.dedup();
         Self(tokens)
+    }
+
+    /// Those for which this holds, such as the ones that a tokenizer lacks.
+    pub fn filtered(mut self, holds: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|token| holds(token));
+        self
     }
 
     /// Whether a text is one of them.

@@ -21,9 +21,9 @@ pub(super) fn tell_messages(model: &Model, prompt: &LabelledPrompt, parts: &mut 
     }
 }
 
-/// Where the prompt ends that a message answers, if this prompt begins with it.
-pub(super) fn prompt_end(model: &Model, prompt: &LabelledPrompt, message: usize) -> Option<usize> {
-    let asked = model.render(&conversation(prompt, message, true)?).ok()?;
+/// Where the prompt of the first `count` messages ends, if this prompt begins with it.
+pub(super) fn end_of(model: &Model, prompt: &LabelledPrompt, count: usize, generation: bool) -> Option<usize> {
+    let asked = model.render(&conversation(prompt, count, generation)?).ok()?;
     prompt.text.starts_with(&asked).then_some(asked.len())
 }
 
@@ -31,7 +31,7 @@ pub(super) fn prompt_end(model: &Model, prompt: &LabelledPrompt, message: usize)
 fn conversation(prompt: &LabelledPrompt, count: usize, generation: bool) -> Option<Conversation> {
     let mut context = prompt.context.clone();
     context["messages"].as_array_mut()?.truncate(count);
-    Some(Conversation::from_context(&context).generation_prompt(generation))
+    Some(Conversation::from_context(&context).generation_prompt(generation).clock(prompt.clock))
 }
 
 /// A message for which more must be known than what a loop wrote for it.

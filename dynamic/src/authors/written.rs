@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{END_OF_TEXT, FormatSpec, MarkerKey, tags};
 
 use super::origin::{PromptWriters, TokenVerdict};
 use super::parts::{PromptParts, TokenPart};
@@ -21,6 +21,8 @@ pub(super) struct Rendered<'p> {
     pub(super) tokens: &'p [Range<usize>],
     /// Where the prompt ends that a message of the assistant answers, if this text begins with it.
     pub(super) prompt_end: &'p dyn Fn(usize) -> Option<usize>,
+    /// Where the conversation ends whose last message is this one, if this text begins with it.
+    pub(super) done_end: &'p dyn Fn(usize) -> Option<usize>,
 }
 
 impl Rendered<'_> {
@@ -37,7 +39,7 @@ impl Rendered<'_> {
             let last = parts.len().saturating_sub(1);
             for (at, range) in parts.into_iter().enumerate() {
                 let start = if at == 0 { self.begin(&range, is_asked.then_some(index)) } else { range.start };
-                let end = if at == last { self.end(start..range.end) } else { range.end };
+                let end = if at == last { self.end(start..range.end, index) } else { range.end };
                 if start < end {
                     ranges.push(start..end);
                 }
@@ -84,20 +86,46 @@ impl Rendered<'_> {
             && self.writers.verdict(&header) == TokenVerdict::Control
     }
 
-    /// Where the model ends: after the last control token that the template wrote in the rest of the message, else after the text that
-    /// ends a turn, else after the last field.
-    fn end(&self, rest: Range<usize>) -> usize {
+    /// Where the model ends: after the last control token that the template wrote in the rest of the message, or after the text that ends a
+    /// turn if that comes later, whatever tokens spell it; else after the last field. The header of the next message is never the
+    /// model's.
+    fn end(&self, rest: Range<usize>, message: usize) -> usize {
         let fields = self.parts.fields(&rest).next_back().map_or(rest.start, |(field, _)| field.end);
+        let rest = rest.start..self.next_header(fields..rest.end, message);
         let last = self.tokens.partition_point(|token| token.end <= rest.end);
         let token = self.tokens.get(..last).and_then(<[_]>::last).filter(|token| token.start >= rest.start);
-        if let Some(token) = token.filter(|token| token.end >= fields) {
-            return token.end;
-        }
+        let token = token.map(|token| token.end).filter(|end| *end >= fields);
+        let from = token.unwrap_or(fields);
         let closer = self.spec.turn.end.trim();
-        let tail = self.text.get(fields..rest.end).unwrap_or_default();
+        let tail = self.text.get(from..rest.end).unwrap_or_default();
         match tail.find(closer).filter(|_| !closer.is_empty()) {
-            Some(at) => fields + at + closer.len(),
-            None => fields + tail.trim_end().len(),
+            Some(at) => from + at + closer.len(),
+            None => token.unwrap_or(fields + tail.trim_end().len()),
         }
+    }
+
+    /// Where the header of the next message begins in the text after the last field of a message. Where no text ends a turn, a template
+    /// may write that header with the message before it: the model stops at it.
+    fn next_header(&self, tail: Range<usize>, message: usize) -> usize {
+        let spec = self.spec;
+        let mut ends = spec.markers().filter(|(key, _)| *key == MarkerKey::TurnEnd);
+        if ends.any(|(_, end)| !end.trim().is_empty()) {
+            return tail.end;
+        }
+        let is_header = |token: &str| !END_OF_TEXT.contains(&token) && spec.tokens.eos.as_deref() != Some(token);
+        let first = |tokens: &[&str], from: usize| {
+            let text = self.text.get(from..tail.end).unwrap_or_default();
+            let found = tokens.iter().filter(|token| is_header(token)).filter_map(|token| text.find(token));
+            found.min().map(|at| from + at)
+        };
+        let mut known = tags(&spec.turn.assistant_start);
+        // The first of several tags of a user's turn may be what ends the turn before.
+        known.extend(tags(&spec.turn.user_start).into_iter().filter(|tag| spec.turn.user_start.trim() == *tag));
+        let known = first(&known, tail.start);
+        // Another token is a header if the template writes it only because a message follows.
+        let others: Vec<&str> = spec.tokens.other.iter().map(String::as_str).collect();
+        let done = first(&others, tail.start).and_then(|_| (self.done_end)(message));
+        let other = done.filter(|end| tail.contains(end)).and_then(|end| first(&others, end));
+        known.into_iter().chain(other).min().unwrap_or(tail.end)
     }
 }

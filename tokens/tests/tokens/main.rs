@@ -8,6 +8,7 @@
 //! - `added`: added tokens with rules.
 //! - `bridged`: agents whose sampled ids stay in the next prompt.
 //! - `decoded`: turns by their ids.
+//! - `ends`: where a turn ends, whatever tokens spell it.
 //! - `injected`: conversations that spell control tokens.
 //! - `oracles`: the ids of transformers; `masks`: what TRL takes for written by the model; `harmony` and `mistral`: ids and masks of
 //!   these two; `renderers` and `rendered`: what the package `renderers` reads and writes; `rows`: what they share.
@@ -24,6 +25,7 @@ mod byte_level;
 mod checks;
 mod corpus_templates;
 mod decoded;
+mod ends;
 mod feed;
 mod harmony;
 mod injected;

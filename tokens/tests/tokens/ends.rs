@@ -1,0 +1,225 @@
+//! Where the model's turn ends: at the end of the turn, whatever tokens spell it, and before the header of the next message.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use unjinja::Options;
+use unjinja_dynamic::{Conversation, Model};
+use unjinja_spec::tags;
+use unjinja_testkit::{corpus, sample};
+use unjinja_tokens::{Encoder, TokensError};
+
+use crate::Failure;
+use crate::byte_level::{learnt, of_bytes};
+use crate::vocabulary::Vocabulary;
+
+/// An end of a turn with a blank, which the tokenizer may not have, and values between quote tokens.
+const CALLS: &str = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}<|call>{{ c.function.name }}\
+    {% raw %}{{% endraw %}{% for k, v in c.function.arguments.items() %}{{ k }}:<|\"|>{{ v }}<|\"|>{% if not loop.last %},{% endif %}\
+    {% endfor %}}<call|>{% endfor %}<|end |>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+
+/// No text ends a turn. The header of the next message is written with the turn before it.
+const HEADERS: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<|assistant|>\n{{ m.content }}\
+    {% for c in m.tool_calls or [] %}<tool_call>{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}\
+    </tool_call>{% endfor %}{% if not loop.last %}{{ '<|user|>' if loop.nextitem.role == 'user' else '<|observation|>' }}{% endif %}\
+    {% elif m.role == 'tool' %}\n<tool_response>{{ m.content }}</tool_response>{% else %}\
+    {% if loop.first or loop.previtem.role != 'assistant' %}<|user|>{% endif %}\n{{ m.content }}{% endif %}{% endfor %}\
+    {% if add_generation_prompt %}<|assistant|>{% endif %}";
+
+/// An answer is trimmed, as by many templates.
+const TRIMMED: &str = "{% for m in messages %}<|{{ m.role }}|>{{ m.content | trim }}<|end|>\n{% endfor %}\
+    {% if add_generation_prompt %}<|assistant|>{% endif %}";
+
+fn with_tokens(template: &str, tokens: &[&str]) -> Result<(Encoder, Vocabulary), Failure> {
+    let added: Vec<_> = tokens.iter().map(|text| ((*text).to_owned(), true)).collect();
+    let vocabulary = of_bytes(&added)?;
+    Ok((Encoder::new(Model::from_template(template)?, vocabulary.again()?), vocabulary))
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+fn with_call() -> Vec<Value> {
+    let call =
+        json!([{"id": "call00001", "type": "function", "function": {"name": "look", "arguments": {"at": "sky"}}}]);
+    let called = json!({"role": "assistant", "content": "", "tool_calls": call});
+    let result = json!({"role": "tool", "name": "look", "tool_call_id": "call00001", "content": "blue"});
+    vec![user("a"), called, result, json!({"role": "assistant", "content": "yes"}), user("b")]
+}
+
+/// For each byte of the prompt whether the model writes it.
+fn mask(encoder: &Encoder, conversation: &Conversation) -> Result<(String, Vec<bool>), TokensError> {
+    let encoded = encoder.encode(&conversation.clone().generation_prompt(false))?;
+    let mut mask = vec![false; encoded.text().len()];
+    for (range, _) in encoded.ranges().iter().zip(encoded.assistant_mask()).filter(|(_, by_model)| *by_model) {
+        mask[range.clone()].fill(true);
+    }
+    Ok((encoded.text().to_owned(), mask))
+}
+
+/// What the model writes, its turns between bars.
+fn written(encoder: &Encoder) -> Result<String, Failure> {
+    let (text, mask) = mask(encoder, &Conversation::new(with_call()))?;
+    let mut found = Vec::new();
+    for (at, byte) in text.bytes().enumerate().filter(|(at, _)| mask[*at]) {
+        if at == 0 || !mask[at - 1] {
+            found.push(b'/');
+        }
+        found.push(byte);
+    }
+    Ok(String::from_utf8(found)?)
+}
+
+#[test]
+fn a_turn_ends_with_its_end_whatever_tokens_spell_it() -> Result<(), Failure> {
+    let expected = "/<|call>look{at:<|\"|>sky<|\"|>}<call|><|end |>/yes<|end |>";
+    let tokens = ["<|call>", "<call|>", "<|\"|>", "<|end |>", "<|user|>", "<|assistant|>"];
+    for added in [&tokens[..0], &tokens[..2], &tokens[2..3], &tokens[3..], &tokens] {
+        assert_eq!(written(&with_tokens(CALLS, added)?.0)?, expected, "{added:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_header_of_the_next_message_is_not_the_models() -> Result<(), Failure> {
+    let expected = "/\n<tool_call>{\"name\": \"look\", \"arguments\": {\"at\": \"sky\"}}</tool_call>/\nyes";
+    let tokens = ["<tool_call>", "</tool_call>", "<|user|>", "<|assistant|>", "<|observation|>"];
+    for added in [&tokens[..0], &tokens[..2], &tokens[2..], &tokens] {
+        assert_eq!(written(&with_tokens(HEADERS, added)?.0)?, expected, "{added:?}");
+    }
+    Ok(())
+}
+
+/// The mask is that of the marks of `unjinja export --for training`, which knows no tokenizer, and so the same for all tokenizers.
+#[test]
+fn masks_do_not_depend_on_the_tokenizer() -> Result<(), Failure> {
+    let Some(corpus) = corpus()? else { return Ok(()) };
+    let mut files = Vec::new();
+    for folder in ["templates", "wild/templates", "wide/templates", "late/templates"] {
+        for entry in fs::read_dir(corpus.join(folder)).into_iter().flatten() {
+            files.push(entry?.path());
+        }
+    }
+    files.sort();
+    let thought = json!({"role": "assistant", "content": "yes", "reasoning_content": "hm"});
+    let conversations = [
+        Conversation::new(with_call()),
+        Conversation::new(vec![user("a"), thought, user("b"), json!({"role": "assistant", "content": "no"})]),
+    ];
+    let (mut compared, mut problems) = (0, Vec::new());
+    for file in sample(files, 12) {
+        let Ok(model) = Model::from_file(&file) else { continue };
+        let source = fs::read_to_string(&file)?;
+        let all: Vec<_> = tags(&source).into_iter().map(|tag| (tag.to_owned(), true)).collect();
+        let encoders = [&all[..0], &all[..]].map(|added| of_bytes(added).and_then(|made| made.again()));
+        let [plain, full] = encoders.map(|made| Ok::<_, Failure>(Encoder::new(model.clone(), made?)));
+        let (plain, full) = (plain?, full?);
+        for conversation in &conversations {
+            let Ok(prompt) = model.render_labelled(&conversation.clone().generation_prompt(false)) else { continue };
+            let (Ok(plain), Ok(full)) = (mask(&plain, conversation), mask(&full, conversation)) else { continue };
+            let mut marks = vec![false; prompt.text.len()];
+            for piece in model.prompt_pieces(&prompt)?.iter().filter(|piece| piece.by_model) {
+                marks[piece.range.clone()].fill(true);
+            }
+            compared += 1;
+            let marks = (prompt.text, marks);
+            if plain != marks || full != marks {
+                let at = |one: &[bool]| one.iter().zip(&marks.1).position(|(one, other)| one != other);
+                let at = [at(&plain.1), at(&full.1)];
+                let place = at.into_iter().flatten().min().unwrap_or_default();
+                let around = marks.0.get(place.saturating_sub(60)..(place + 60).min(marks.0.len()));
+                problems.push(format!("{}: {at:?}: {around:?}", file.display()));
+            }
+        }
+    }
+    println!("{compared} masks");
+    assert!(
+        problems.is_empty(),
+        "{} problems; the first:\n{}",
+        problems.len(),
+        problems[..problems.len().min(4)].join("\n")
+    );
+    assert!(compared > 60, "{compared}");
+    Ok(())
+}
+
+/// `</s>` ends a text in many vocabularies. Where a tokenizer has no such token, a model that writes it means the text.
+#[test]
+fn an_end_that_ordinary_tokens_spell_is_text() -> Result<(), Failure> {
+    let conversation = Conversation::new(json!([user("Which tag?")]));
+    for (template, own) in [(TRIMMED, "<|end|>"), (CALLS, "<|end |>")] {
+        let (encoder, vocabulary) = with_tokens(template, &["<|user|>", "<|assistant|>", own])?;
+        for text in ["It is </s>", "It is <eos>", "hello</s>"] {
+            for end in [own, ""] {
+                let sampled = vocabulary.ids(&format!("{text}{end}"))?;
+                let decoded = encoder.decode(&sampled, &Options::new());
+                assert_eq!(decoded.message.content, text);
+                let bridge = encoder.bridge(&conversation, &sampled, &json!([user("n")]))?;
+                assert_eq!((&bridge.message["content"], bridge.closes_turn), (&json!(text), end.is_empty()));
+                assert!(bridge.same_text);
+            }
+        }
+    }
+    // Where it is a token, its id ends the turn.
+    let (encoder, vocabulary) = with_tokens(TRIMMED, &["<|user|>", "<|assistant|>", "<|end|>", "</s>"])?;
+    assert_eq!(encoder.decode(&vocabulary.ids("hello</s>")?, &Options::new()).message.content, "hello");
+    assert_eq!(encoder.decode(&vocabulary.spelled_ids("hello</s>")?, &Options::new()).message.content, "hello</s>");
+    Ok(())
+}
+
+/// What the ids of a prompt, a turn and its bridge are, beside the render of the whole conversation.
+fn bridged(encoder: &Encoder, sampled: &[u32], news: &Value, messages: Value) -> Result<[String; 2], Failure> {
+    let conversation = Conversation::new(messages);
+    let mut ids = encoder.encode(&conversation)?.ids().to_vec();
+    let bridge = encoder.bridge(&conversation, sampled, news)?;
+    ids.extend(sampled.iter().chain(&bridge.ids));
+    let bytes: Vec<u8> =
+        ids.iter().flat_map(|id| encoder.vocabulary().bytes(*id).unwrap_or_default().to_vec()).collect();
+    let mut messages = conversation.messages().to_vec();
+    messages.push(bridge.message);
+    messages.extend(news.as_array().into_iter().flatten().cloned());
+    let rendered = encoder.model().render(&Conversation::new(messages))?;
+    let text = String::from_utf8(bytes)?;
+    assert_eq!(text == rendered, bridge.same_text, "{text:?} {rendered:?}");
+    Ok([text, rendered])
+}
+
+#[test]
+fn a_bridge_says_where_the_template_trims_the_turn() -> Result<(), Failure> {
+    let (encoder, vocabulary) = with_tokens(TRIMMED, &["<|user|>", "<|assistant|>", "<|end|>"])?;
+    for (turn, same) in [("yes<|end|>", true), ("yes", true), ("yes \n<|end|>", false), ("yes\n", false)] {
+        let [text, rendered] = bridged(&encoder, &vocabulary.ids(turn)?, &json!([user("n")]), json!([user("a")]))?;
+        assert_eq!(text == rendered, same, "{turn:?}");
+        assert!(text.starts_with("<|user|>a<|end|>\n<|assistant|>yes"));
+    }
+    Ok(())
+}
+
+/// A server may stop at the header of the next message, and send its token or not; and the end may be spelled.
+#[test]
+fn a_bridge_neither_repeats_nor_forgets_an_end() -> Result<(), Failure> {
+    let all = ["<tool_call>", "</tool_call>", "<|user|>", "<|assistant|>", "<|observation|>"];
+    let call = "\n<tool_call>{\"name\": \"look\", \"arguments\": {\"at\": \"sky\"}}</tool_call>";
+    let result = json!([{"role": "tool", "name": "look", "content": "blue"}]);
+    let (encoder, vocabulary) = with_tokens(HEADERS, &all)?;
+    for turn in [call.to_owned(), format!("{call}<|observation|>")] {
+        let [text, rendered] = bridged(&encoder, &vocabulary.ids(&turn)?, &result, json!([user("a")]))?;
+        assert_eq!(text, rendered, "{turn:?}");
+    }
+    for added in [&["<|user|>", "<|assistant|>"][..], &["<|user|>", "<|assistant|>", "<|end |>"]] {
+        let (encoder, vocabulary) = with_tokens(CALLS, added)?;
+        for turn in ["yes<|end |>", "yes"] {
+            let [text, rendered] = bridged(&encoder, &vocabulary.ids(turn)?, &json!([user("n")]), json!([user("a")]))?;
+            assert_eq!(text, rendered, "{turn:?}");
+        }
+    }
+    // One token holds the last letter of the end and the line break after it.
+    let added = ["<|user|>", "<|assistant|>"].map(|text| (text.to_owned(), true));
+    let vocabulary = learnt(&[">\n".repeat(100)], &added)?;
+    let encoder = Encoder::new(Model::from_template(CALLS)?, vocabulary.again()?);
+    let turn = vocabulary.ids("yes<|end |>")?;
+    let [text, rendered] = bridged(&encoder, &turn, &json!([user("n")]), json!([user("a")]))?;
+    assert_eq!(text, rendered);
+    Ok(())
+}
