@@ -10,6 +10,9 @@ use unjinja_spec::Problem;
 
 use crate::failure::{Done, Failure};
 
+/// How many templates of a folder an error names.
+const SHOWN: usize = 3;
+
 /// The templates that the paths name: all of a file, one of a file (`FILE#NAME`), all of a folder, or those in standard
 /// input (`-`). A file without a template gives its error in its place.
 pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceError>>, Failure> {
@@ -32,8 +35,17 @@ pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceEr
     Ok(templates)
 }
 
-/// The one template of a file; `FILE#NAME` chooses one of several, `-` is standard input.
+/// The one template of a file; `FILE#NAME` chooses one of several, `-` is standard input. The error for a folder names the
+/// templates in it.
 pub(crate) fn template(path: &Path) -> Result<Source, Failure> {
+    if path.is_dir() {
+        let found = templates(&[path.to_owned()])?;
+        let names: Vec<String> = found.iter().flatten().take(SHOWN).map(Source::place).collect();
+        let more = if found.len() > names.len() { ", …" } else { "" };
+        let cause =
+            format!("this is a folder, and one template is needed: name the file, such as {}{more}", names.join(", "));
+        return Err(Failure::file(path, cause));
+    }
     Source::read_one(path).map_err(|e| Failure::Input(e.to_string()))
 }
 

@@ -29,7 +29,7 @@ use crate::parser_args::ParserArgs;
 use crate::ui::Ui;
 use crate::{input, output};
 use checked::Checked;
-use config::{Config, Verdict};
+use config::{Config, Configs, Verdict};
 
 /// The arguments of `lint`.
 #[derive(Args)]
@@ -63,7 +63,8 @@ pub(crate) struct Arguments {
     /// and changes nothing else.
     #[arg(long)]
     fix: bool,
-    /// Print the changes that --fix would make, and make none. The exit code is 1 if there are any.
+    /// Print the changes that --fix would make, and make none. The exit code is 1 if there are any, and for a template that cannot be
+    /// parsed or rendered.
     #[arg(long, conflicts_with_all = ["fix", "format"])]
     diff: bool,
     /// Print findings of this level and above.
@@ -118,8 +119,12 @@ impl Level {
 
 fn rule(id: &str) -> Result<Rule, String> {
     Rule::named(id).ok_or_else(|| {
-        let ids: Vec<&str> = RULES.iter().chain(RESPONSE_RULES).map(|rule| rule.id).collect();
-        format!("there is no such rule; the rules are {}", ids.join(", "))
+        let ids = |rules: &[Rule]| rules.iter().map(|rule| rule.id).collect::<Vec<&str>>().join(", ");
+        match &Rule::similar(id)[..] {
+            [] => format!("there is no such rule; the rules are {}, {}", ids(RULES), ids(RESPONSE_RULES)),
+            [rule] => format!("there is no such rule; did you mean `{}`?", rule.id),
+            similar => format!("there is no such rule; similar ones are {}", ids(similar)),
+        }
     })
 }
 
@@ -135,6 +140,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let templates = input::templates(&arguments.paths)?;
     arguments.parser.for_templates(templates.len())?;
     let progress = ui.progress(templates.len());
+    let configs = Configs::new(arguments.config.as_deref(), ui);
     let mut all = Vec::new();
     let mut changed = 0;
     for source in templates {
@@ -143,7 +149,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         let response = response_template(&source, arguments.response_template.as_deref())?;
         let found = response.as_ref().map(|(_, found)| found);
         let prepared = Prepared::of(&source, arguments)?;
-        let mut findings = of_template(&source, &prepared, found, arguments)?;
+        let config = configs.of(&source.path)?;
+        let mut findings = of_template(&source, &prepared, found, &config, arguments);
         let wants = arguments.fix || arguments.diff;
         let mended = if wants { prepared.repaired(&findings) } else { None };
         progress.inc(1);
@@ -154,18 +161,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             } else {
                 mend::write(&source, &repaired, ui)?;
                 source.text = repaired.source;
-                findings = of_template(&source, &Prepared::of(&source, arguments)?, found, arguments)?;
+                findings = of_template(&source, &Prepared::of(&source, arguments)?, found, &config, arguments);
             }
         }
         all.push(Checked { source, response: response.map(|(path, _)| path), findings });
     }
     progress.finish_and_clear();
     if arguments.diff {
-        return match changed {
-            0 => Ok(()),
-            1 => Err(Failure::Found("1 template would be repaired".to_owned())),
-            count => Err(Failure::Found(format!("{count} templates would be repaired"))),
-        };
+        return end_of_diff(changed, &all);
     }
     match arguments.format {
         LintFormat::Human => print::human(&all, ui)?,
@@ -180,10 +183,34 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         0 => Ok(()),
         count => {
             let what = if arguments.strict { "errors or warnings" } else { "errors" };
-            let templates = if count == 1 { "1 template has" } else { &format!("{count} templates have") };
-            Err(Failure::Found(format!("{templates} {what}")))
+            Err(Failure::Found(with_errors(count, what)))
         }
     }
+}
+
+fn with_errors(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 template has {what}") } else { format!("{count} templates have {what}") }
+}
+
+/// The end of `--diff`. Templates that cannot be parsed or rendered could not be tried, so they are told as without `--diff`, but
+/// in standard error: standard output has the changes and nothing else.
+fn end_of_diff(changed: usize, all: &[Checked]) -> Done {
+    let unread = |checked: &&Checked| checked.findings.iter().any(|finding| finding.rule.ends_examination());
+    let mut failed = 0;
+    for checked in all.iter().filter(unread) {
+        print::findings(&mut anstream::stderr().lock(), checked)?;
+        failed += usize::from(checked.findings.iter().any(|finding| finding.severity == Severity::Error));
+    }
+    let mut ends = Vec::new();
+    match changed {
+        0 => {}
+        1 => ends.push("1 template would be repaired".to_owned()),
+        count => ends.push(format!("{count} templates would be repaired")),
+    }
+    if failed > 0 {
+        ends.push(with_errors(failed, "errors"));
+    }
+    if ends.is_empty() { Ok(()) } else { Err(Failure::FoundAll(ends)) }
 }
 
 /// A template, and what is known of it.
@@ -235,8 +262,9 @@ fn of_template(
     source: &Source,
     prepared: &Prepared,
     response: Option<&Value>,
+    config: &Config,
     arguments: &Arguments,
-) -> Result<Vec<Finding>, Failure> {
+) -> Vec<Finding> {
     let mut findings = match &prepared.template {
         Err(error) => vec![syntax_error(error)],
         Ok(template) => lint(template, &prepared.options),
@@ -244,7 +272,6 @@ fn of_template(
     if let (Some(response), Some(loaded)) = (response, &prepared.loaded) {
         findings.extend(of_response_template(source, response, &loaded.spec, arguments));
     }
-    let config = Config::of(&source.path, arguments.config.as_deref())?;
     findings.retain_mut(|finding| {
         match config.verdict(&source.path, finding.rule) {
             Some(Verdict::Allow) => return false,
@@ -255,7 +282,7 @@ fn of_template(
             && !arguments.allow.contains(&finding.rule)
             && finding.severity >= arguments.level.severity()
     });
-    Ok(findings)
+    findings
 }
 
 /// The findings about the response template of the same model.

@@ -73,15 +73,19 @@ fn human(compared: &TemplateComparison, out: &mut impl Write) -> Done {
 
 fn render_sentence(compared: &TemplateComparison) -> String {
     let TemplateComparison { tried, differing, differing_in_space: space, .. } = compared;
+    let assumed = match compared.assumed_tokens.as_slice() {
+        [] => String::new(),
+        names => format!("; only one file says the text of {}, which is taken for both", names.join(", ")),
+    };
     if compared.render_alike() {
-        return format!("the templates render alike: {tried} conversations");
+        return format!("the templates render alike: {tried} conversations{assumed}");
     }
     let space = match space {
         0 => String::new(),
         all if all == differing => ", all in white space only".to_owned(),
         some => format!(", {some} of them in white space only"),
     };
-    format!("the templates render differently: {differing} of {tried} conversations{space}")
+    format!("the templates render differently: {differing} of {tried} conversations{space}{assumed}")
 }
 
 fn read_sentence(compared: &TemplateComparison) -> String {

@@ -10,36 +10,40 @@ use super::checked::{Checked, counts, evidence};
 use crate::failure::Done;
 use crate::report::{github_message, github_property, markdown_code, markdown_pre, markdown_text};
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::{findings, visible};
+use crate::visible;
 
-/// For people: `path:line:column`, then what was found.
+/// For people: the findings, and how many there are.
 pub(super) fn human(all: &[Checked], ui: Ui) -> Done {
     let mut out = anstream::stdout().lock();
-    for checked in all {
-        for finding in &checked.findings {
-            let style = match finding.severity {
-                Severity::Error => BAD,
-                Severity::Warning => WARNING,
-                Severity::Note => FAINT,
-            };
-            let (kind, rule) = (paint(style, finding.severity.name()), finding.rule.id);
-            let place = paint(NAME, &visible::line(&checked.place(finding)));
-            writeln!(out, "{place}: {kind}: {rule}: {}", visible::line(&checked.message(finding)))?;
-            let mut row = |name: &str, text: &str| match text.is_empty() {
-                true => Ok(()),
-                false => writeln!(out, "  {} {}", paint(FAINT, &format!("{name:12}")), visible::line(text)),
-            };
-            for (name, text) in evidence(finding) {
-                row(name, &text)?;
-            }
-            row("to change", &finding.help)?;
-        }
-    }
+    all.iter().try_for_each(|checked| findings(&mut out, checked))?;
     if !ui.quiet {
         let none = all.iter().all(|checked| checked.findings.is_empty());
         let templates = if all.len() == 1 { "1 template".to_owned() } else { format!("{} templates", all.len()) };
         let style = if none { GOOD } else { FAINT };
         writeln!(out, "{}", paint(style, &format!("{templates}: {}", counts(all))))?;
+    }
+    Ok(())
+}
+
+/// The findings about one template: `path:line:column`, then what was found.
+pub(super) fn findings(out: &mut impl Write, checked: &Checked) -> Done {
+    for finding in &checked.findings {
+        let style = match finding.severity {
+            Severity::Error => BAD,
+            Severity::Warning => WARNING,
+            Severity::Note => FAINT,
+        };
+        let (kind, rule) = (paint(style, finding.severity.name()), finding.rule.id);
+        let place = paint(NAME, &visible::line(&checked.place(finding)));
+        writeln!(out, "{place}: {kind}: {rule}: {}", visible::line(&checked.message(finding)))?;
+        let mut row = |name: &str, text: &str| match text.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "  {} {}", paint(FAINT, &format!("{name:12}")), visible::line(text)),
+        };
+        for (name, text) in evidence(finding) {
+            row(name, &text)?;
+        }
+        row("to change", &finding.help)?;
     }
     Ok(())
 }
@@ -50,7 +54,7 @@ pub(super) fn document(all: &[Checked]) -> Value {
         json!({
             "template": checked.source.place(),
             "special_tokens_known": checked.source.special_tokens.is_some(),
-            "findings": checked.findings.iter().map(findings::document).collect::<Vec<Value>>(),
+            "findings": checked.findings.iter().map(crate::findings::document).collect::<Vec<Value>>(),
         })
     });
     Value::Array(rows.collect())

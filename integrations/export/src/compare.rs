@@ -17,6 +17,7 @@
 
 mod readings;
 mod renders;
+mod tokens;
 
 use serde_json::{Value, json};
 use unjinja_render::{Template, with_big_stack};
@@ -74,6 +75,8 @@ pub struct TemplateComparison {
     pub differing_in_space: usize,
     /// The smallest conversation that comes out different.
     pub difference: Option<RenderDifference>,
+    /// The special tokens, such as `bos_token`, of which only one file says the text. Both templates were rendered with that text.
+    pub assumed_tokens: Vec<String>,
     /// The keys that differ between the specs, and what each means for a parser of the old one. Empty if a template has no spec.
     pub changes: Vec<Change>,
     /// How the new parser reads the turns of the old template, and the old one those of the new. Without turns if there is no parser.
@@ -105,6 +108,7 @@ impl TemplateComparison {
                 "differing": self.differing,
                 "space": self.differing_in_space,
                 "difference": self.difference.as_ref().map(RenderDifference::to_json),
+                "assumed_tokens": self.assumed_tokens,
             },
             "read": {
                 "alike": self.read_alike(),
@@ -130,13 +134,15 @@ fn compare_here(old: &Template, new: &Template, options: &CompareOptions) -> Tem
         subject(template, &LintOptions { spec: spec.clone(), ..LintOptions::default() })
     };
     let [old_spec, new_spec] = &options.specs;
-    let (old, new) = (asked(old, old_spec), asked(new, new_spec));
-    let renders = renders::compare(&old, &new);
+    let assumed = tokens::Assumed::of(old, new);
+    let (old, new) = (asked(&assumed.fill(old), old_spec), asked(&assumed.fill(new), new_spec));
+    let renders = renders::compare(&old, &new, &assumed);
     let mut compared = TemplateComparison {
         tried: renders.tried,
         differing: renders.differing,
         differing_in_space: renders.differing_in_space,
         difference: renders.smallest,
+        assumed_tokens: assumed.names(),
         problems: [problem(&old), problem(&new)],
         ..TemplateComparison::default()
     };

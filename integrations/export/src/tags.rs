@@ -110,11 +110,20 @@ pub(crate) fn tags(source: &str) -> Vec<Tag> {
         let is_raw = tag.word(source) == "raw";
         found.push(tag);
         if is_raw {
-            let end = source[at..].find("endraw").and_then(|end| source[..at + end].rfind("{%"));
-            at = end.unwrap_or(source.len()).max(at);
+            let mut tags = source[at..].match_indices("{%").map(|(next, _)| at + next);
+            at = tags.find(|next| is_endraw(&source[*next..])).unwrap_or(source.len());
         }
     }
     found
+}
+
+/// Whether a text begins with `{% endraw %}`.
+fn is_endraw(text: &str) -> bool {
+    let inner = text.strip_prefix("{%").map(|rest| rest.trim_start_matches(['-', '+']).trim_start());
+    let rest = inner
+        .and_then(|inner| inner.strip_prefix("endraw"))
+        .map(|rest| rest.trim_start().trim_start_matches(['-', '+']));
+    rest.is_some_and(|rest| rest.starts_with("%}"))
 }
 
 /// Where a tag's closing bracket is: the first one outside of strings and braces.
@@ -177,6 +186,10 @@ mod tests {
             (Sign::None, "endraw", Sign::None),
         ];
         assert_eq!(found, expected.map(|(open, text, close)| (open, text.to_owned(), close)));
+        // The word alone does not end it.
+        let source = "{% raw %}endraw {# {% endrawer %} #}{%- endraw +%}{{ x }}";
+        let found: Vec<_> = tags(source).into_iter().map(|tag| tag.content(source).to_owned()).collect();
+        assert_eq!(found, ["raw", "endraw", "x"]);
         // What is never closed is no template; it must only not panic.
         assert_eq!(tags("{{ 'open").len(), 1);
         assert_eq!(tags("{%-").len(), 1);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use unjinja_export::compare::{CompareOptions, TemplateComparison, compare};
-use unjinja_render::Template;
+use unjinja_render::{SpecialTokens, Template};
 use unjinja_spec::Effect;
 use unjinja_testkit::{Failure, root};
 
@@ -96,6 +96,33 @@ fn white_space_and_refusals_are_told_apart() -> Result<(), Failure> {
     assert!(difference.new.as_ref().is_err_and(|error| error.contains("No system.")), "{difference:?}");
     let document = refused.to_json();
     assert!(document["render"]["difference"]["new"]["error"].as_str().is_some_and(|error| error.contains("line 1")));
+    Ok(())
+}
+
+#[test]
+fn a_token_that_one_file_gives_is_taken_for_both() -> Result<(), Failure> {
+    let source = "{{ bos_token }}{{ sep_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+        {% if add_generation_prompt %}<assistant>{% endif %}";
+    let named = |text: &str| SpecialTokens { bos: Some(text.to_owned()), ..SpecialTokens::default() };
+    let bare = Template::parse("bare.jinja", source)?;
+    let (given, other) = (bare.clone().with_tokens(named("<begin>")), bare.clone().with_tokens(named("<s>")));
+    let options = CompareOptions::new().turns(10);
+    for compared in [compare(&given, &bare, &options), compare(&bare, &given, &options)] {
+        assert!(compared.render_alike(), "{compared:?}");
+        assert_eq!(compared.assumed_tokens, ["bos_token"]);
+        assert_eq!(compared.to_json()["render"]["assumed_tokens"], json!(["bos_token"]));
+    }
+    // Two files that say something else differ, and none is assumed.
+    let compared = compare(&given, &other, &options);
+    assert!(!compared.render_alike() && compared.assumed_tokens.is_empty(), "{compared:?}");
+
+    // Whoever renders the smallest conversation with the bare template gets the same.
+    let changed = Template::parse("changed.jinja", &with(source, "</>", "<end>")?)?.with_tokens(named("<begin>"));
+    let compared = compare(&bare, &changed, &options);
+    let difference = compared.difference.ok_or("no difference")?;
+    assert_eq!(difference.old, bare.render(&difference.conversation).map_err(|error| error.message().to_owned()));
+    assert_eq!(difference.new, changed.render(&difference.conversation).map_err(|error| error.message().to_owned()));
+    assert!(difference.old.is_ok_and(|text| text.starts_with("<begin>")));
     Ok(())
 }
 

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::tokens::Assumed;
 use crate::lint::{Conversation, Subject, smallest};
+
+/// The old template and the new one.
+type Pair<'s> = [&'s Subject; 2];
 
 /// How many of the conversations that come out different are made smaller. The smallest of one may be larger than that of another.
 const MADE_SMALLER: usize = 12;
@@ -13,7 +17,7 @@ const MADE_SMALLER: usize = 12;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RenderDifference {
-    /// The variables of the render, without special tokens.
+    /// The variables of the render, with each special token that a template reads and its file does not give.
     pub conversation: Value,
     /// What the old template writes, or why it fails.
     pub old: Result<String, String>,
@@ -32,14 +36,18 @@ enum DifferenceKind {
 
 impl RenderDifference {
     /// `None` if both templates write the same, or both fail.
-    fn of(old: &Subject, new: &Subject, conversation: &Conversation) -> Option<Self> {
+    fn of([old, new]: Pair<'_>, assumed: &Assumed, conversation: &Conversation) -> Option<Self> {
         let render = |subject: &Subject| {
             let text = subject.text(conversation);
             text.map_err(|error| format!("{} (line {})", error.message(), error.line()))
         };
-        let (old, new) = (render(old), render(new));
-        let alike = old == new || (old.is_err() && new.is_err());
-        (!alike).then(|| Self { conversation: conversation.context(), old, new })
+        let texts = (render(old), render(new));
+        let alike = texts.0 == texts.1 || (texts.0.is_err() && texts.1.is_err());
+        (!alike).then(|| Self {
+            conversation: assumed.add_to(new.with_tokens(old.context(conversation))),
+            old: texts.0,
+            new: texts.1,
+        })
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -74,7 +82,7 @@ pub(super) struct ComparedRenders {
 }
 
 /// Renders all conversations with which one of the templates was tried.
-pub(super) fn compare(old: &Subject, new: &Subject) -> ComparedRenders {
+pub(super) fn compare(old: &Subject, new: &Subject, assumed: &Assumed) -> ComparedRenders {
     let contexts = old.tried().into_iter().chain(new.tried());
     let mut seen = BTreeSet::new();
     let mut conversations: Vec<(String, Conversation)> = contexts
@@ -88,22 +96,28 @@ pub(super) fn compare(old: &Subject, new: &Subject) -> ComparedRenders {
     let mut compared = ComparedRenders { tried: conversations.len(), ..ComparedRenders::default() };
     let mut found: Vec<(Conversation, RenderDifference)> = Vec::new();
     for (_, conversation) in conversations {
-        let Some(difference) = RenderDifference::of(old, new, &conversation) else { continue };
+        let Some(difference) = RenderDifference::of([old, new], assumed, &conversation) else { continue };
         compared.differing += 1;
         compared.differing_in_space += usize::from(difference.kind() == DifferenceKind::Space);
         if found.len() < MADE_SMALLER {
             found.push((conversation, difference));
         }
     }
-    let smaller = found.into_iter().map(|(conversation, difference)| small(old, new, conversation, difference));
+    let smaller =
+        found.into_iter().map(|(conversation, difference)| small([old, new], assumed, conversation, difference));
     compared.smallest = smaller.min_by_key(|difference| difference.conversation.to_string().len());
     compared
 }
 
 /// The smallest part of a conversation that comes out different in the same way.
-fn small(old: &Subject, new: &Subject, conversation: Conversation, difference: RenderDifference) -> RenderDifference {
+fn small(
+    pair: Pair<'_>,
+    assumed: &Assumed,
+    conversation: Conversation,
+    difference: RenderDifference,
+) -> RenderDifference {
     let like = |smaller: &Conversation, known: &RenderDifference| {
-        RenderDifference::of(old, new, smaller).filter(|other| other.kind() == known.kind())
+        RenderDifference::of(pair, assumed, smaller).filter(|other| other.kind() == known.kind())
     };
     let (conversation, difference) = smallest(conversation, difference, like);
     let without_prompt = Conversation { generation_prompt: false, ..conversation.clone() };

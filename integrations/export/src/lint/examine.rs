@@ -62,7 +62,9 @@ pub(crate) fn tried(template: &Template, options: &LintOptions) -> Vec<Value> {
 /// ```
 pub fn syntax_error(error: &TemplateError) -> Finding {
     let message = format!("The template cannot be parsed: {}.", one_line(error.message()));
-    Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at_line(Some(error.line()))
+    let mut finding = Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at_line(Some(error.line()));
+    finding.column = error.column();
+    finding
 }
 
 fn lint_here(subject: &Subject, analysed: Result<(), AnalyzeError>, options: &LintOptions) -> Vec<Finding> {

@@ -3,6 +3,9 @@
 
 use super::severity::Severity;
 
+/// The fewest letters of a word by which [`Rule::similar`] finds rules.
+const LEAST_WORD: usize = 4;
+
 /// What a rule is called, and what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -26,6 +29,42 @@ impl Rule {
     /// ```
     pub fn named(id: &str) -> Option<Rule> {
         RULES.iter().chain(RESPONSE_RULES).find(|rule| rule.id == id).copied()
+    }
+
+    /// Whether a template with a finding of this rule is not examined further: it cannot be parsed or rendered, so no other rule can
+    /// say anything, and nothing can be repaired.
+    ///
+    /// ```
+    /// use unjinja_export::lint::Rule;
+    ///
+    /// assert!(Rule::named("syntax-error").is_some_and(Rule::ends_examination));
+    /// assert!(!Rule::named("null-content").is_some_and(Rule::ends_examination));
+    /// ```
+    pub fn ends_examination(self) -> bool {
+        self == SYNTAX_ERROR || self == NOT_RENDERABLE
+    }
+
+    /// The rules that someone may have meant by a name that no rule has: the one that is spelled most like it, or else all that have a
+    /// word of it.
+    ///
+    /// ```
+    /// use unjinja_export::lint::Rule;
+    ///
+    /// let ids = |name| Rule::similar(name).iter().map(|rule| rule.id).collect::<Vec<_>>();
+    /// assert_eq!(ids("null_content"), ["null-content"]);
+    /// assert!(ids("reasoning").contains(&"reasoning-dropped") && ids("reasoning").contains(&"content-as-reasoning"));
+    /// assert!(ids("banana").is_empty());
+    /// ```
+    pub fn similar(name: &str) -> Vec<Rule> {
+        let all = || RULES.iter().chain(RESPONSE_RULES);
+        let name = name.to_lowercase().replace(['_', ' '], "-");
+        if let Some(rule) = unjinja_spec::nearest(&name, all().map(|rule| rule.id)).and_then(Rule::named) {
+            return vec![rule];
+        }
+        // Shorter words, such as `in`, say too little.
+        let words: Vec<&str> = name.split('-').filter(|word| word.len() >= LEAST_WORD).collect();
+        let has_word = |rule: &&Rule| rule.id.split('-').any(|word| words.contains(&word));
+        all().filter(has_word).copied().collect()
     }
 
     /// Why the rule matters, an example, and what to do, as Markdown.

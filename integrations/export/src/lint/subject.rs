@@ -128,7 +128,7 @@ impl Subject {
     }
 
     /// These variables of a render, with the special tokens that are missing.
-    pub(super) fn with_tokens(&self, mut context: Value) -> Value {
+    pub(crate) fn with_tokens(&self, mut context: Value) -> Value {
         let Some(variables) = context.as_object_mut() else { return context };
         for name in self.variables.iter().filter(|name| name.ends_with("_token")) {
             let (given, text) = match name.as_str() {

@@ -158,6 +158,35 @@ pub(super) fn of_each_kind() -> Vec<Conversation> {
     found
 }
 
+/// Conversations whose contents hold the format's markers of reasoning: whole, and one of the two alone. Many templates take reasoning out
+/// of them.
+pub(super) fn with_inline_reasoning(start: &str, end: &str) -> Vec<Conversation> {
+    let (start, end) = (start.trim(), end.trim());
+    if end.is_empty() {
+        return Vec::new();
+    }
+    let mut w = Writer { draws: Draws(7), calls: 0 };
+    let mut text = || format!("Considering {}.", w.draws.words());
+    let mut contents = vec![format!("{start}\n{}\n{end}\n\n{}", text(), text()), format!("{}{end}{}", text(), text())];
+    if !start.is_empty() {
+        contents.push(format!("{start}{}", text()));
+        contents.push(format!("{start}\n\n{end}\n\n{}", text()));
+    }
+    let mut found = Vec::new();
+    for content in &contents {
+        found.push(of(vec![w.user(), w.said(content)]));
+        found.push(of(vec![w.user(), w.said(content), w.user(), w.answer()]));
+        found.push(of(vec![w.user(), w.answer(), w.user(), w.said(content)]));
+    }
+    for content in contents.iter().take(2) {
+        let call = w.calling(content, 1);
+        let results = w.results(&call);
+        let messages = [vec![w.user(), call], results, vec![w.said(content)]].concat();
+        found.push(of(messages).tools(tools()));
+    }
+    found
+}
+
 /// Random conversations with turns of all kinds.
 pub(super) fn random(count: usize) -> Vec<Conversation> {
     let mut w = Writer { draws: Draws(1), calls: 0 };

@@ -97,7 +97,9 @@ fn mark_here(model: &Model, template: &Template) -> Result<TrainingTemplate, Box
     let trials = Trials::new(model, template);
     let work = Work { trials: &trials };
     let mut working: Vec<Trial> = Vec::new();
-    let kinds = conversations::of_each_kind();
+    let reasoning = &model.spec().reasoning;
+    let mut kinds = conversations::of_each_kind();
+    kinds.extend(conversations::with_inline_reasoning(&reasoning.start, &reasoning.end));
     add(&mut working, kinds.iter().filter_map(|conversation| trials.of(conversation)));
     let switched = conversations::with_switch(&kinds);
     add(&mut working, switched.iter().filter_map(|conversation| trials.of(conversation)));

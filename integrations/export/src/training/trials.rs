@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 use unjinja_dynamic::authors::{LikelyTokens, PromptWriters};
-use unjinja_dynamic::{Conversation, LabelledPrompt, Model, Template};
+use unjinja_dynamic::{Clock, Conversation, LabelledPrompt, Model, Template};
 use unjinja_render::{RenderOptions, SourcePosition};
 
 use super::tree::{Node, NodeKind};
@@ -34,7 +34,9 @@ impl<'m> Trials<'m> {
 
     /// A conversation, as it is handed over to the template.
     pub(super) fn of(&self, conversation: &Conversation) -> Option<Trial> {
-        let Ok(prompt) = self.model.render_labelled(conversation) else { return None };
+        // Renders are compared, so all of them tell the template the same time.
+        let conversation = conversation.clone().clock(Clock::default());
+        let Ok(prompt) = self.model.render_labelled(&conversation) else { return None };
         let mut mask = vec![false; prompt.text.len()];
         for range in self.written(&prompt).into_iter().flatten() {
             mask.get_mut(range)?.fill(true);
