@@ -6,6 +6,7 @@ use std::thread::{self, Builder, ScopedJoinHandle};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 use crate::error::{RequestError, at_place};
 
@@ -13,13 +14,17 @@ use crate::error::{RequestError, at_place};
 const STACK: usize = 8 << 20;
 
 /// How many threads work: the number that the caller gave, or one for each processor.
-pub(crate) fn threads_of(given: Option<usize>) -> PyResult<usize> {
-    match given {
-        Some(0) => {
-            Err(RequestError::new_err("threads: 0 threads do no work; use 1 or more, or None for one per processor"))
+pub(crate) fn threads_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    let Some(given) = given else { return Ok(thread::available_parallelism().map_or(1, usize::from)) };
+    match given.extract::<usize>() {
+        Ok(threads) if threads > 0 => Ok(threads),
+        Err(_) if !given.is_instance_of::<PyInt>() => {
+            let kind = given.get_type().name()?;
+            Err(PyTypeError::new_err(format!("threads: expected a number or None, found {kind}")))
         }
-        Some(threads) => Ok(threads),
-        None => Ok(thread::available_parallelism().map_or(1, usize::from)),
+        _ => Err(RequestError::new_err(format!(
+            "threads: {given} is no number of threads that work; use 1 or more, or None for one per processor"
+        ))),
     }
 }
 

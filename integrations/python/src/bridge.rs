@@ -72,17 +72,23 @@ impl Decoded {
 /// Args:
 ///     ids: The ids to append to those of the prompt and of the turn.
 ///     labels: What each of them is, a list of `Label`. Raises RequestError if there are more or fewer than ids.
-///     closes_turn: Whether the turn was cut off, so that the first id is the token that ends it. The model has not written it.
+///     closes_turn: Whether the turn was cut off, so that the first ids are what ends it. The model has not written them.
 ///     message: The turn that the model wrote, as a message for the conversation.
+///     same_text: Whether the template writes the turn as the model did. If not, the render of the whole conversation has other white
+///         space in that turn, or another form of arguments.
 #[pyclass(frozen, eq, module = "unjinja")]
 #[derive(PartialEq)]
 pub(crate) struct Bridge {
     ids: Vec<u32>,
     labels: Vec<RustLabel>,
-    /// Whether the turn was cut off, so that the first id is the token that ends it. The model has not written it.
+    /// Whether the turn was cut off, so that the first ids are what ends it. The model has not written them.
     #[pyo3(get)]
     closes_turn: bool,
     message: Json,
+    /// Whether the template writes the turn as the model did. If not, the render of the whole conversation has other white space in that
+    /// turn, or another form of arguments.
+    #[pyo3(get)]
+    same_text: bool,
 }
 
 impl Bridge {
@@ -91,27 +97,35 @@ impl Bridge {
             .needed("ids", self.ids(py)?)?
             .needed("labels", self.labels())?
             .needed("closes_turn", self.closes_turn)?
-            .needed("message", &self.message)
+            .needed("message", &self.message)?
+            .optional("same_text", self.same_text, true)
     }
 }
 
 impl From<RustBridge> for Bridge {
     fn from(bridge: RustBridge) -> Self {
-        let message = Json(bridge.message);
-        Self { ids: bridge.ids, labels: bridge.labels, closes_turn: bridge.closes_turn, message }
+        let RustBridge { ids, labels, closes_turn, same_text, message, .. } = bridge;
+        Self { ids, labels, closes_turn, message: Json(message), same_text }
     }
 }
 
 #[pymethods]
 impl Bridge {
     #[new]
-    fn made(ids: Vec<u32>, labels: Vec<Label>, closes_turn: bool, message: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (ids, labels, closes_turn, message, same_text = true))]
+    fn made(
+        ids: Vec<u32>,
+        labels: Vec<Label>,
+        closes_turn: bool,
+        message: &Bound<'_, PyAny>,
+        same_text: bool,
+    ) -> PyResult<Self> {
         if labels.len() != ids.len() {
             let text = format!("labels: there are {} and {} ids; give one for each id", labels.len(), ids.len());
             return Err(RequestError::new_err(text));
         }
         let message = Json(json::from_python(message, "message", RequestError::new_err)?);
-        Ok(Self { ids, labels: labels_of(labels), closes_turn, message })
+        Ok(Self { ids, labels: labels_of(labels), closes_turn, message, same_text })
     }
 
     #[classattr]

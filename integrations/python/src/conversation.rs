@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::Value;
-use unjinja_dynamic::{Conversation, Model, Template};
+use unjinja_dynamic::{Clock, Conversation, Model, Template};
 use unjinja_spec::nearest;
 
 use crate::error::{RequestError, model_error};
@@ -96,11 +96,34 @@ impl<'m> Reads<'m> {
         }
         for (name, value) in variables.into_iter().flatten() {
             let name: String = name.extract()?;
+            if name == NOW && !self.names()?.contains(NOW) {
+                conversation = conversation.clock(clock_of(&value)?);
+                continue;
+            }
             let value = json::from_python(&value, &name, RequestError::new_err)?;
             conversation = conversation.variable(name, value);
         }
         Ok(conversation)
     }
+}
+
+/// The keyword argument that says what time the template is told. A template that reads a variable of this name gets it.
+const NOW: &str = "now";
+
+/// The time of a `datetime.datetime`. The stable interface of Python has no type for it.
+fn clock_of(now: &Bound<'_, PyAny>) -> PyResult<Clock> {
+    let part = |name: &str| now.getattr(name).and_then(|value| value.extract::<u32>()).ok();
+    let clock = || {
+        Some(Clock {
+            year: part("year")?,
+            month: part("month")?,
+            day: part("day")?,
+            hour: part("hour")?,
+            minute: part("minute")?,
+            second: part("second")?,
+        })
+    };
+    clock().ok_or_else(|| RequestError::new_err("now: expected a datetime.datetime"))
 }
 
 /// Parameters of `apply_chat_template` in transformers that do not change the text, so a call of it can be copied. `documents` is
@@ -140,7 +163,7 @@ fn check_variables(
     for (name, value) in given {
         let name: String = name.extract()?;
         let is_token = || matches!(&*name, "bos_token" | "eos_token") || template.tokens().others.contains_key(&name);
-        if reads.contains(&name) || WITHOUT_EFFECT.contains(&&*name) || is_token() {
+        if reads.contains(&name) || name == NOW || WITHOUT_EFFECT.contains(&&*name) || is_token() {
             continue;
         }
         let start = format!("{method}() got an unexpected keyword argument '{name}'");

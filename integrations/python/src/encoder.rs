@@ -24,7 +24,7 @@ use crate::model::Model;
 use crate::options::{Known, spelled_of};
 use crate::prompt::turn_of;
 use crate::token_stream::TokenStream;
-use crate::tokenizer::{ids_of, vocabulary_in, vocabulary_of};
+use crate::tokenizer::{known_ids_of, vocabulary_in, vocabulary_of};
 
 /// A model and its tokenizer: conversations become token ids, and ids become messages. It knows what each token is and whether the model
 /// writes it. A control token, such as `<|im_end|>`, arises only from the template's own text. Ids are lists of ints.
@@ -91,9 +91,14 @@ impl Encoder {
         }
         let text = match prompt.cast::<Encoded>() {
             Ok(encoded) => encoded.get().text().to_owned(),
-            Err(_) => self.text(&ids_of(prompt, "prompt")?),
+            Err(_) => self.text(&self.ids_of(prompt, "prompt")?),
         };
         Ok(Some(PyString::new(prompt.py(), &text).into_any()))
+    }
+
+    /// Token ids that the tokenizer has.
+    fn ids_of(&self, ids: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u32>> {
+        known_ids_of(self.encoder.vocabulary(), ids, name)
     }
 
     fn text(&self, ids: &[u32]) -> String {
@@ -124,12 +129,6 @@ impl Encoder {
     }
 }
 
-impl SampledTurn {
-    fn new(conversation: Conversation, sampled: &Bound<'_, PyAny>, new_messages: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { conversation, sampled: ids_of(sampled, "sampled")?, new_messages: messages_of(new_messages)? })
-    }
-}
-
 #[pymethods]
 impl Encoder {
     #[new]
@@ -156,7 +155,7 @@ impl Encoder {
         overlay: Option<&str>,
     ) -> PyResult<Self> {
         let model = load(py, cache, overlay, |loader| loader.from_pretrained(&folder))?;
-        let vocabulary = py.detach(|| vocabulary_in(&folder)).map_err(tokens_error)?;
+        let vocabulary = py.detach(|| vocabulary_in(&folder))?;
         let encoder = RustEncoder::new(model.clone(), vocabulary);
         Ok(Self { encoder, model: Py::new(py, Model::from(model))? })
     }
@@ -212,9 +211,9 @@ impl Encoder {
     /// The text of token ids, special tokens included. Bytes that are no UTF-8 come back as U+FFFD.
     ///
     /// Args:
-    ///     ids: The ids.
+    ///     ids: The ids. Raises RequestError if the tokenizer does not have one of them.
     fn text_of(&self, ids: &Bound<'_, PyAny>) -> PyResult<String> {
-        Ok(self.text(&ids_of(ids, "ids")?))
+        Ok(self.text(&self.ids_of(ids, "ids")?))
     }
 
     /// The token ids of a conversation, and what each of them is. If no text of the conversation spells a control token, they are those
@@ -234,7 +233,8 @@ impl Encoder {
     ///         it. `"refuse"`: raises EncodeError. `"trust"`: it becomes the control token, as in transformers. Raises RequestError if it
     ///         is another.
     ///     variables: Any other keyword argument is a variable of the template. Raises TypeError, with the nearest name, if the
-    ///         template does not read it.
+    ///         template does not read it. `now`, a `datetime.datetime`, is the time that the template is told; the default is the
+    ///         local time, as in transformers.
     #[pyo3(signature = (
         messages, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, spelled="text", **variables
     ))]
@@ -268,7 +268,7 @@ impl Encoder {
     ///     add_generation_prompt: Whether the ids end with the beginning of the assistant's turn. Pass False for training.
     ///     as_given: True hands the messages over as they are given, as in `encode`.
     ///     spelled: What becomes of a control token that a text spells: `"text"`, `"refuse"` or `"trust"`, as in `encode`.
-    ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is 0.
+    ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
     ///     variables: Any other keyword argument is a variable of the template.
     #[pyo3(signature = (
         conversations, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, spelled="text", threads=None,
@@ -284,7 +284,7 @@ impl Encoder {
         add_generation_prompt: bool,
         as_given: bool,
         spelled: &str,
-        threads: Option<usize>,
+        threads: Option<&Bound<'_, PyAny>>,
         variables: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<Encoded>> {
         let (options, threads) = (spelled_of(spelled)?, threads_of(threads)?);
@@ -294,11 +294,11 @@ impl Encoder {
         py.detach(|| in_threads(&asked, threads, work)).map_err(|error| batch_error(py, "conversations", error))
     }
 
-    /// Reads the ids of a turn that the model wrote. A control token is a marker by its id; text that spells one is text. No ids
-    /// make this fail: one that the tokenizer does not have is read as the character U+FFFD.
+    /// Reads the ids of a turn that the model wrote. A control token is a marker by its id; text that spells one is text. No ids of
+    /// the tokenizer make this fail.
     ///
     /// Args:
-    ///     ids: The ids.
+    ///     ids: The ids. Raises RequestError if the tokenizer does not have one of them: it is then the tokenizer of another model.
     ///     tools: The tools that the request offers: a `Tools`, or what it is made of (dicts, functions, pydantic classes, JSON text).
     ///         They decide how arguments are typed, and calls of other tools get a diagnostic. The default takes calls of any tool.
     ///         Raises ToolsError if they cannot be read.
@@ -350,7 +350,7 @@ impl Encoder {
             cut_calls,
             special_tokens: None,
         })?;
-        let ids = ids_of(ids, "ids")?;
+        let ids = self.ids_of(ids, "ids")?;
         let decoded = py.detach(|| self.read(&ids, &options));
         self.decoded(py, decoded)
     }
@@ -358,7 +358,7 @@ impl Encoder {
     /// Decodes many turns on several threads. Other threads of Python continue meanwhile. Returns a list of `Decoded`.
     ///
     /// Args:
-    ///     outputs: A list of lists of ids.
+    ///     outputs: A list of lists of ids. Raises RequestError if the tokenizer does not have one of them.
     ///     prompts: The prompt of each output, as `decode` takes it, or None. Raises RequestError if there are more or fewer than
     ///         outputs. The default is none.
     ///     tools: The tools that the requests offer, as in `decode`.
@@ -368,7 +368,7 @@ impl Encoder {
     ///     extract_reasoning: Whether reasoning is separated from the content.
     ///     unparsed: Where broken markup goes: `"content"` or `"separate"`.
     ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` or `"drop"`.
-    ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is 0.
+    ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
     #[pyo3(signature = (
         outputs, *, prompts=None, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=true, extract_reasoning=true,
         unparsed="content", cut_calls="keep", threads=None,
@@ -386,7 +386,7 @@ impl Encoder {
         extract_reasoning: bool,
         unparsed: &str,
         cut_calls: &str,
-        threads: Option<usize>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Decoded>> {
         let threads = threads_of(threads)?;
         let shared = self.options(Known {
@@ -403,7 +403,7 @@ impl Encoder {
             cut_calls,
             special_tokens: None,
         })?;
-        let outputs = elements(outputs, "outputs", |ids| ids_of(ids, "ids"))?;
+        let outputs = elements(outputs, "outputs", |ids| self.ids_of(ids, "ids"))?;
         let prompts = match prompts.filter(|prompts| !prompts.is_none()) {
             None => vec![None; outputs.len()],
             Some(prompts) => elements(prompts, "prompts", |prompt| {
@@ -507,7 +507,7 @@ impl Encoder {
     ///
     /// Args:
     ///     messages: The conversation that was encoded as the prompt.
-    ///     sampled: The ids that the model wrote after it.
+    ///     sampled: The ids that the model wrote after it. Raises RequestError if the tokenizer does not have one of them.
     ///     new_messages: The messages that follow.
     ///     tools: The tools that the request offers, as in `encode`.
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
@@ -526,7 +526,8 @@ impl Encoder {
     ) -> PyResult<Bridge> {
         let given = Arguments { messages, tools, thinking, add_generation_prompt: true, as_given: false, variables };
         let conversation = self.conversation("bridge", &given)?;
-        let turn = SampledTurn::new(conversation, sampled, new_messages)?;
+        let sampled = self.ids_of(sampled, "sampled")?;
+        let turn = SampledTurn { conversation, sampled, new_messages: messages_of(new_messages)? };
         py.detach(|| self.continued(&turn)).map_err(tokens_error)
     }
 
@@ -537,7 +538,7 @@ impl Encoder {
     ///     turns: A list of tuples: the conversation, as `encode_batch` takes it, the ids that the model wrote, and the new messages.
     ///     tools: The tools of elements without tools of their own.
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
-    ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is 0.
+    ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
     ///     variables: Any other keyword argument is a variable of the template.
     #[pyo3(signature = (turns, *, tools=None, thinking=None, threads=None, **variables))]
     fn bridge_batch<'py>(
@@ -546,7 +547,7 @@ impl Encoder {
         turns: &Bound<'py, PyAny>,
         tools: Option<&Bound<'py, PyAny>>,
         thinking: Option<bool>,
-        threads: Option<usize>,
+        threads: Option<&Bound<'_, PyAny>>,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let threads = threads_of(threads)?;
@@ -555,7 +556,9 @@ impl Encoder {
         let turns = elements(turns, "turns", |turn| {
             let (messages, sampled, new_messages) =
                 turn.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-            SampledTurn::new(self.element("bridge_batch", &messages, &shared)?, &sampled, &new_messages)
+            let conversation = self.element("bridge_batch", &messages, &shared)?;
+            let sampled = self.ids_of(&sampled, "sampled")?;
+            Ok(SampledTurn { conversation, sampled, new_messages: messages_of(&new_messages)? })
         })?;
         let work = |turn: &SampledTurn| match self.continued(turn) {
             Err(error) if !is_refused(&error) => Err(error),

@@ -255,7 +255,8 @@ impl Model {
     ///         Hugging Face: what the template does not read in this form is lost, or makes it fail.
     ///     variables: Any other keyword argument is a variable of the template; `Model.variables` lists them. Raises TypeError, with
     ///         the nearest name, if the template does not read it. What `apply_chat_template` takes and does not show to the
-    ///         template, such as `tokenize`, has no effect.
+    ///         template, such as `tokenize`, has no effect. `now`, a `datetime.datetime`, is the time that the template is told with
+    ///         `strftime_now`; the default is the local time.
     #[pyo3(signature = (messages, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, **variables))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn render<'py>(

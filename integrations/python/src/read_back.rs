@@ -13,7 +13,7 @@ use crate::encoder::Encoder;
 use crate::error::RequestError;
 use crate::json::{self, Json};
 use crate::model::Model;
-use crate::tokenizer::ids_of;
+use crate::tokenizer::{ids_of, known_ids_of};
 
 /// Where something begins and ends in a transcript, in characters.
 type Offset = (usize, usize);
@@ -60,13 +60,17 @@ impl ConversationReader {
     /// Reads a transcript. In a text, whatever spells a marker is one; ids know better. Other threads of Python continue meanwhile.
     ///
     /// Args:
-    ///     transcript: The text, or a list of ids. Raises RequestError if it is ids and the reader was made of a Model.
+    ///     transcript: The text, or a list of ids. Raises RequestError if it is ids and the reader was made of a Model, or if the tokenizer
+    ///         does not have one of them.
     fn read(&self, py: Python<'_>, transcript: &Bound<'_, PyAny>) -> PyResult<ReadConversation> {
         if let Ok(text) = transcript.cast::<PyString>() {
             let text = text.to_str()?;
             return Ok(ReadConversation::new(py.detach(|| self.reader.read(text))));
         }
-        let ids = ids_of(transcript, "transcript")?;
+        let ids = match self.model.bind(py).cast::<Encoder>() {
+            Ok(encoder) => known_ids_of(encoder.get().inner().vocabulary(), transcript, "transcript")?,
+            Err(_) => ids_of(transcript, "transcript")?,
+        };
         let read = py.detach(|| self.reader.read_ids(&ids));
         read.map(ReadConversation::new).ok_or_else(|| {
             RequestError::new_err(

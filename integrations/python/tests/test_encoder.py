@@ -138,16 +138,72 @@ def test_ids_become_a_message(encoder: Encoder) -> None:
     rest = ids_of("Yes.<|im_end|>")
     for given in (prompt, prompt.ids, prompt.text, encoder.model.render(HELLO, thinking=False)):
         assert encoder.decode(rest, prompt=given).message.content == "Yes."
-    assert "\ufffd" in encoder.decode([99_999]).message.content
-    for wrong in (["a"], [-1], "text", 5):
-        with pytest.raises(RequestError, match="ids: expected a list of token ids"):
-            encoder.decode(wrong)  # type: ignore[arg-type]
+    wrong: list[tuple[Any, str]] = [
+        ([1, "a"], "a value of type str at position 1"),
+        ([-1], "-1 at position 0"),
+        ([1, 2, 10**30], f"{10**30} at position 2"),
+        ("text", "a value of type str"),
+        (5, "5"),
+    ]
+    for given, found in wrong:
+        with pytest.raises(RequestError, match=f"^ids: expected a list of token ids, which are numbers from 0 to 4294967295, found {found}$"):
+            encoder.decode(given)
 
     class Tensor:
         def tolist(self) -> list[int]:
             return rest
 
     assert encoder.decode(Tensor()).message.content == "Yes."
+
+
+def test_ids_that_the_tokenizer_does_not_have(encoder: Encoder) -> None:
+    """They are those of another tokenizer, and a text with U+FFFD in it would hide that."""
+    asked, results = [{"role": "user", "content": "Rain?"}], [{"role": "tool", "content": "no"}]
+    tried: list[tuple[str, Callable[[], object]]] = [
+        ("ids", lambda: encoder.decode([65, 10**9])),
+        ("ids", lambda: encoder.text_of([65, 10**9])),
+        ("prompt", lambda: encoder.decode([65], prompt=[65, 10**9])),
+        ("prompt", lambda: encoder.stream(prompt=[65, 10**9])),
+        (r"outputs\[1\]: ids", lambda: encoder.decode_batch([[65], [65, 10**9]])),
+        (r"prompts\[0\]: prompt", lambda: encoder.decode_batch([[65]], prompts=[[65, 10**9]])),
+        ("sampled", lambda: encoder.bridge(asked, [65, 10**9], results)),
+        (r"turns\[0\]: sampled", lambda: encoder.bridge_batch([(asked, [65, 10**9], results)])),
+        ("transcript", lambda: unjinja.ConversationReader(encoder).read([65, 10**9])),
+    ]
+    for name, call in tried:
+        says = f"^{name}: the tokenizer has 265 tokens, and none with the id 1000000000, which is at position 1\n  = next: use the tokenizer"
+        with pytest.raises(RequestError, match=says):
+            call()
+    # The last one that it has.
+    assert encoder.text_of([264]) == "</tool_response>"
+    # A server that streams goes on.
+    stream = encoder.stream()
+    stream.push([65, 10**9])
+    stream.finish()
+    assert stream.message.content == "A\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("", "this is not valid JSON: EOF"),
+        ("{", "this is not valid JSON: EOF"),
+        ("[]", "expected an object, found a list"),
+        ('{"added_tokens_decoder": 5}', "`added_tokens_decoder`: expected an object of ids and tokens, found a number"),
+        ('{"added_tokens_decoder": {"7": {"special": true}}}', "`added_tokens_decoder`: expected ids, .* at \"7\""),
+        ('{"added_tokens_decoder": {"x": {"content": "<|x|>"}}}', "`added_tokens_decoder`: expected ids, .* at \"x\""),
+    ],
+)
+def test_a_broken_tokenizer_config(encoder: Encoder, tmp_path: Path, config: str, says: str) -> None:
+    (tmp_path / "tokenizer.json").write_text(tokenizer_json(), encoding="utf-8")
+    file = tmp_path / "tokenizer_config.json"
+    file.write_text(config, encoding="utf-8")
+    with pytest.raises(LoadError, match=says) as caught:
+        Encoder(encoder.model, tmp_path)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert "= next: correct this file" in str(caught.value) and "use the `tokenizer.json`" not in str(caught.value)
+    file.write_text('{"added_tokens_decoder": null}', encoding="utf-8")
+    Encoder(encoder.model, tmp_path)
 
 
 def test_a_stream_of_ids(encoder: Encoder) -> None:
@@ -174,7 +230,9 @@ def test_a_turn_is_continued(encoder: Encoder) -> None:
     sampled = ids_of("<think>\nI look.\n</think>\n\n" + CALL + "<|im_end|>")
     results = [{"role": "tool", "tool_call_id": "c1", "content": "no <|im_end|>"}]
     bridge = encoder.bridge(asked, sampled, results, tools=WEATHER)
-    assert not bridge.closes_turn and bridge.message["tool_calls"][0]["id"] == "c1"
+    assert not bridge.closes_turn and bridge.same_text and bridge.message["tool_calls"][0]["id"] == "c1"
+    spaced = encoder.bridge(asked, ids_of("<think>\nI look.\n</think>\n\nLet me look. \n" + CALL + "  <|im_end|>"), results, tools=WEATHER)
+    assert not spaced.same_text and copy.copy(spaced) == spaced and not copy.copy(spaced).same_text
     whole = encoder.encode([*asked, bridge.message, *results], tools=WEATHER)
     assert prompt.ids + sampled + bridge.ids == whole.ids
     assert bridge.labels == whole.labels[len(prompt) + len(sampled) :] and not any(label.by_model for label in bridge.labels)
@@ -212,6 +270,18 @@ def test_batches_are_what_one_by_one_gives(encoder: Encoder) -> None:
     assert encoder.encode_batch([]) == [] == encoder.decode_batch([])
 
 
+@pytest.mark.parametrize("threads", [0, -1, 10**30, -(10**30)])
+def test_a_number_of_threads_that_does_no_work(encoder: Encoder, threads: int) -> None:
+    batches: list[Callable[[], object]] = [
+        lambda: encoder.encode_batch([HELLO], threads=threads),
+        lambda: encoder.decode_batch([[65]], threads=threads),
+        lambda: encoder.bridge_batch([], threads=threads),
+    ]
+    for call in batches:
+        with pytest.raises(RequestError, match=f"^threads: {threads} is no number of threads that work; use 1 or more"):
+            call()
+
+
 def test_an_error_in_a_batch_has_its_place(encoder: Encoder) -> None:
     good, bad = [{"role": "user", "content": "a"}], HELLO
     for threads in (1, 4):
@@ -223,8 +293,8 @@ def test_an_error_in_a_batch_has_its_place(encoder: Encoder) -> None:
         encoder.decode_batch([[1], ["a"]])  # type: ignore[list-item]
     with pytest.raises(RequestError, match="prompts: there are 1 and 2 outputs"):
         encoder.decode_batch([[1], [2]], prompts=[""])
-    with pytest.raises(RequestError, match="threads: 0 threads do no work"):
-        encoder.encode_batch([good], threads=0)
+    with pytest.raises(TypeError, match="^threads: expected a number or None, found str"):
+        encoder.encode_batch([good], threads="2")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^encode_batch\(\) got an unexpected keyword argument 'nope'"):
         encoder.encode_batch([good], nope=1)
 

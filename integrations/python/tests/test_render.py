@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import re
 from pathlib import Path
 from typing import Any, cast
@@ -41,6 +42,24 @@ def test_every_template_takes_what_was_parsed(path: Path) -> None:
     assert texts[0] == texts[1]
     # Some prompts open the reasoning, and some templates do not show what earlier turns thought.
     assert "Perhaps." in texts[0] or message.reasoning_content
+
+
+DATED = "{{ strftime_now('%d %B %Y, %H:%M') }}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
+
+
+def test_the_date_is_the_local_one_or_the_given_one() -> None:
+    model = Model.from_template(DATED)
+    before = datetime.datetime.now()
+    text = model.render([ASK])
+    shown = [f"{now:%d %B %Y, %H:%M}<user>" for now in (before, datetime.datetime.now())]
+    assert text.startswith(tuple(shown)), text
+    now = datetime.datetime(2026, 5, 1, 23, 30)
+    assert model.render([ASK], now=now).startswith("01 May 2026, 23:30<user>")
+    assert model.request([ASK], now=now).prompt.startswith("01 May 2026, 23:30<user>")
+    with pytest.raises(unjinja.RequestError, match="now: expected a datetime"):
+        model.render([ASK], now="2026-05-01")
+    # A variable of the template's own has this name.
+    assert Model.from_template("{{ now }}{% for m in messages %}{{ m.content }}</>{% endfor %}").render([ASK], now="x").startswith("x")
 
 
 CHAT = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}{% for c in m.tool_calls or [] %}[{{ c.id }}]{% endfor %}</>{% endfor %}"
