@@ -1,7 +1,9 @@
 // A middleware for the AI SDK: a language model that only continues a text then reasons and calls tools. The prompt is rendered and
 // the output is read by a model of this package.
 
+import { instanceOf, objectOf, onlyOptions, wrong } from "./arguments.js";
 import { RequestError } from "./errors.js";
+import { Model } from "./model.js";
 
 // What the completion models of the AI SDK's providers write around a prompt of one user message.
 const BEFORE = "user:\n";
@@ -182,7 +184,13 @@ class Parts {
   }
 }
 
-export function chatTemplateMiddleware({ model, ...options }) {
+export function chatTemplateMiddleware(given) {
+  const { model, ...options } = onlyOptions(given, ["model", "thinking", "variables", "cutCalls", "grammar"]);
+  instanceOf(Model, "Model", model, "model", "make one from the chat template: Model.fromTemplate(text)");
+  const { grammar } = options;
+  if (grammar !== undefined && typeof objectOf(grammar, "grammar").providerOptions !== "function") {
+    throw wrong("grammar.providerOptions", "a function that returns options of a provider", grammar.providerOptions);
+  }
   // What transformParams decided, for the parameters that it made.
   const requests = new WeakMap();
 
@@ -279,14 +287,23 @@ export function chatTemplateMiddleware({ model, ...options }) {
   };
 }
 
+/** The value of a text in JSON. Other texts are for somebody else, and have none. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function rawCompletionFetch(fetch = globalThis.fetch) {
   return async (address, init) => {
     if (typeof init?.body !== "string") return fetch(address, init);
-    const body = JSON.parse(init.body);
-    if (typeof body.prompt !== "string" || !body.prompt.startsWith(BEFORE) || !body.prompt.endsWith(AFTER))
+    const body = parsed(init.body);
+    if (typeof body?.prompt !== "string" || !body.prompt.startsWith(BEFORE) || !body.prompt.endsWith(AFTER))
       return fetch(address, init);
     const { prompt, stop, ...rest } = body;
-    const stops = (stop ?? []).filter((text) => text !== STOP);
+    const stops = [stop ?? []].flat().filter((text) => text !== STOP);
     const text = prompt.slice(BEFORE.length, prompt.length - AFTER.length);
     return fetch(address, { ...init, body: JSON.stringify({ ...rest, prompt: text, ...(stops.length > 0 && { stop: stops }) }) });
   };

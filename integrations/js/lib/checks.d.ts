@@ -2,8 +2,8 @@
 
 import type { Json } from "./index.js";
 
-/** Who reads a response template. */
-export type ResponseReader = "transformers" | "vllm" | "sglang";
+/** Who reads a response template. Without a version, of transformers the newest one that is followed. */
+export type ResponseReader = "transformers" | "transformers@5.24" | "transformers@5.23" | "vllm" | "sglang";
 
 /** A response template, and what it does not express. */
 export interface Export {
@@ -78,6 +78,8 @@ export interface TemplateComparison {
       readonly old: RenderedText;
       readonly new: RenderedText;
     } | null;
+    /** The special tokens, such as `bos_token`, of which only one template says the text. Both were rendered with it. */
+    readonly assumed_tokens: readonly string[];
   };
   /** Whether their parsers read alike. */
   readonly read: {

@@ -1,6 +1,6 @@
 // Two templates, compared.
 
-import { RequestError } from "./errors.js";
+import { objectOf, wrong } from "./arguments.js";
 import { Model } from "./model.js";
 import { INSIDE, instance, NUMBER } from "./runtime.js";
 
@@ -8,10 +8,10 @@ import { INSIDE, instance, NUMBER } from "./runtime.js";
 function modelOf(value, inside, name) {
   if (typeof value === "string") return [Model.fromTemplate(value), true];
   if (!(value instanceof Model)) {
-    throw new TypeError(`${name}: expected the text of a template or a Model, found ${value === null ? "null" : typeof value}`);
+    throw wrong(name, "the text of a template or a Model", value);
   }
-  if (value[INSIDE] !== inside) throw new RequestError(`${name}: this is of another module; make it anew`);
-  return [value, false];
+  // One that was made before the large module took the place of the small one.
+  return value[INSIDE] === inside ? [value, false] : [Model.fromJSON(value.toJSON()), true];
 }
 
 export function compareTemplates(a, b, options = {}) {
@@ -23,7 +23,7 @@ export function compareTemplates(a, b, options = {}) {
       if (isNew) made.push(model);
       return model[NUMBER];
     });
-    return inside.call("compare", 0, { ...options, $old, $new });
+    return inside.call("compare", 0, { ...objectOf(options), $old, $new });
   } finally {
     for (const model of made) model.dispose();
   }

@@ -1,12 +1,7 @@
 // The errors. Each carries the text of the Rust error: the place, the cause, and what to do next.
 
 /** The base of all errors of this package. */
-export class UnjinjaError extends Error {
-  constructor(message, options) {
-    super(message, options);
-    this.name = new.target.name;
-  }
-}
+export class UnjinjaError extends Error {}
 
 /** A template, a file or a spec gives no model. */
 export class LoadError extends UnjinjaError {}
@@ -23,8 +18,26 @@ export class GrammarError extends UnjinjaError {}
 /** An argument has a value that is not allowed. */
 export class RequestError extends UnjinjaError {}
 
-/** An object was used after it was disposed of, or the module before it was there. */
+/** An object was used after it was disposed of, or the module before it was there or could be loaded. */
 export class StateError extends UnjinjaError {}
+
+/** The module is not there: why, and what to do. */
+export function notReady(why, next, cause) {
+  return new StateError(`unjinja is not ready: ${why}\n  = next: ${next}`, cause === undefined ? undefined : { cause });
+}
+
+// Written out, because bundlers shorten the names of classes.
+for (const [name, type] of Object.entries({
+  UnjinjaError,
+  LoadError,
+  RenderError,
+  ToolsError,
+  GrammarError,
+  RequestError,
+  StateError,
+})) {
+  Object.defineProperty(type.prototype, "name", { value: name, configurable: true, writable: true });
+}
 
 // The classes, by the names of src/failure.rs.
 const CLASSES = {

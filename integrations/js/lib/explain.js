@@ -1,6 +1,7 @@
 // What is known of a template, also of one of which no model can be made.
 
-import { CONFIG, configOf, explained, textOf } from "./model.js";
+import { textOf } from "./arguments.js";
+import { CONFIG, configOf, explained } from "./model.js";
 import { instance } from "./runtime.js";
 
 function explain(options, given) {

@@ -5,8 +5,8 @@ import { load } from "./load.js";
 
 export * from "./api.js";
 
-export function init(source) {
-  return load(source ?? new URL("./unjinja-full.wasm", import.meta.url));
+export function init(source = new URL("./unjinja-full.wasm", import.meta.url)) {
+  return load(source, { full: true });
 }
 
 export default init;

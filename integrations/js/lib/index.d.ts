@@ -1,16 +1,21 @@
 /// <reference lib="esnext.disposable" />
 
 import type { Export, Finding, LintOptions, ResponseReader, TemplateComparison } from "./checks.js";
+import type { AnthropicEvent, AnthropicOptions, OpenAIChunk, OpenAIOptions } from "./chunks.js";
 import type { Explanation } from "./explanation.js";
 
 export type * from "./checks.js";
+export type * from "./chunks.js";
 export type * from "./explanation.js";
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json | undefined };
 
 /** A JSON schema. */
-export type JsonSchema = boolean | { readonly [name: string]: unknown };
+export type JsonSchema = boolean | ObjectSchema;
+
+/** A JSON schema that is an object, as those of parameters are. */
+export type ObjectSchema = { readonly [name: string]: unknown };
 
 /** A piece of an output: a text or UTF-8, cut anywhere, also inside a marker or a character. */
 export type Piece = string | Uint8Array;
@@ -19,9 +24,14 @@ export type Piece = string | Uint8Array;
 export type Tool =
   | {
       readonly type: "function";
-      readonly function: { readonly name: string; readonly description?: string; readonly parameters?: JsonSchema };
+      readonly function: { readonly name: string; readonly description?: string; readonly parameters?: ObjectSchema | null };
     }
-  | { readonly name: string; readonly description?: string; readonly parameters?: JsonSchema; readonly input_schema?: JsonSchema };
+  | {
+      readonly name: string;
+      readonly description?: string;
+      readonly parameters?: ObjectSchema | null;
+      readonly input_schema?: ObjectSchema | null;
+    };
 
 /** What the option `tools` takes: tools, their list in JSON, or tools that were read before. */
 export type ToolList = readonly Tool[] | string | Tools;
@@ -37,9 +47,12 @@ export type ToolChoice =
 export type ConversationMessage = Message | { readonly role: string; readonly [name: string]: unknown };
 
 /**
- * Loads the WebAssembly module. In Node.js, Deno and Bun it may be left out: the module is then read from disk at first use.
+ * Loads the WebAssembly module. In Node.js, Deno and Bun it may be left out: the module is then read from disk at first use. Once there
+ * is a module, another call does nothing; only that of `unjinja/full` loads the large module after the small one, for all objects that
+ * are made from then on. A call that fails changes nothing.
  *
  * @param source The module: its bytes, a compiled module, a response, or its address. The default is the file next to the package.
+ * @throws {StateError} if it cannot be loaded
  */
 export function init(
   source?: InitSource | Promise<InitSource>,
@@ -129,6 +142,8 @@ export interface PromptOptions {
   asGiven?: boolean | undefined;
   /** Other variables of the template; `Model.variables` lists them. */
   variables?: { readonly [name: string]: unknown } | undefined;
+  /** The time that templates with the date are told. The default is that of this moment, in the local time zone. */
+  now?: Date | undefined;
 }
 
 export interface RequestOptions extends HandlingOptions {
@@ -140,6 +155,7 @@ export interface RequestOptions extends HandlingOptions {
   /** A JSON schema for the answer, or true for any JSON. The default is any text. */
   responseSchema?: JsonSchema | undefined;
   variables?: { readonly [name: string]: unknown } | undefined;
+  now?: Date | undefined;
 }
 
 /** The engine that a grammar is for: llama.cpp, XGrammar (vLLM, SGLang, web-llm), or llguidance. */
@@ -236,7 +252,8 @@ export declare class Message {
   readonly unparsed: string;
   readonly diagnostics: readonly Diagnostic[];
   /**
-   * The message as OpenAI has it. Calls for which the model wrote no id get one, which stays the same.
+   * The message as OpenAI has it. Calls for which the model wrote no id get one, which stays the same. The first time, that needs the
+   * Model of the message: it must not have been disposed of.
    *
    * @param options `callIds`: the ids of the earlier calls in the conversation. New ids differ from them.
    */
@@ -334,7 +351,10 @@ export declare class Model extends Resource {
   static fromTemplate(text: string, options?: TemplateOptions): Model;
   /** A model from a `tokenizer_config.json`: its text, its bytes, or the object in it. */
   static fromTokenizerConfig(config: Piece | ArrayBuffer | object, options?: ConfigOptions): Model;
-  /** A model from the metadata of a GGUF file. The weights are not read: of a Blob, only the beginning is. */
+  /**
+   * A model from the metadata of a GGUF file. The weights are not read: of a Blob, only the beginning is. In Node.js, `openAsBlob` of
+   * `node:fs` makes one of a path.
+   */
   static fromGguf(file: Blob | Uint8Array | ArrayBuffer, options?: FileOptions): Promise<Model>;
   /** A model from the text of a format spec. It has no template, so it renders nothing. */
   static fromSpec(text: string, options?: LoadOptions): Model;
@@ -445,26 +465,6 @@ export declare class Stream extends Reader<Event> {
   anthropicEvents(options?: AnthropicOptions): Chunks<AnthropicEvent>;
 }
 
-export interface AnthropicOptions {
-  /** The name of the model. The default is the name of the spec. */
-  model?: string | undefined;
-  /** The id of the first answer. The default is a random one. */
-  id?: string | undefined;
-  /** Whether diagnostics are written, which the API does not know. */
-  diagnostics?: boolean | undefined;
-  /** The ids of the earlier calls in the conversation. New ids differ from them. */
-  callIds?: readonly string[] | undefined;
-}
-
-export interface OpenAIOptions extends AnthropicOptions {
-  /** When the first answer was begun, in seconds since 1970. The default is now. */
-  created?: number | undefined;
-  /** The field for reasoning. The default is `"reasoning_content"`. */
-  reasoning?: "reasoning_content" | "reasoning" | undefined;
-  /** Whether the last chunk says how many tokens were used. */
-  includeUsage?: boolean | undefined;
-}
-
 /** Writes what a stream reads in the form of an API. A push after the end begins another answer. */
 export declare class Chunks<Item> extends Reader<Item> {
   private constructor();
@@ -481,61 +481,6 @@ export declare class Chunks<Item> extends Reader<Item> {
       | undefined;
   }): Item[];
 }
-
-/** OpenAI's `chat.completion.chunk`. */
-export interface OpenAIChunk {
-  id: string;
-  object: "chat.completion.chunk";
-  created: number;
-  model: string;
-  choices: {
-    index: number;
-    delta: {
-      role?: "assistant";
-      content?: string;
-      reasoning_content?: string;
-      reasoning?: string;
-      tool_calls?: {
-        index: number;
-        id?: string;
-        type?: "function";
-        function: { name?: string; arguments: string };
-      }[];
-      unparsed?: string;
-      diagnostics?: Diagnostic[];
-    };
-    finish_reason: "stop" | "length" | "tool_calls" | "content_filter" | null;
-  }[];
-  usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number } | null;
-}
-
-/** An event of Anthropic's Messages API. */
-export type AnthropicEvent =
-  | { type: "message_start"; message: { id: string; type: "message"; role: "assistant"; model: string; [name: string]: unknown } }
-  | {
-      type: "content_block_start";
-      index: number;
-      content_block:
-        | { type: "text"; text: string }
-        | { type: "thinking"; thinking: string; signature: string }
-        | { type: "tool_use"; id: string; name: string; input: object };
-    }
-  | {
-      type: "content_block_delta";
-      index: number;
-      delta:
-        | { type: "text_delta"; text: string }
-        | { type: "thinking_delta"; thinking: string }
-        | { type: "signature_delta"; signature: string }
-        | { type: "input_json_delta"; partial_json: string };
-    }
-  | { type: "content_block_stop"; index: number }
-  | {
-      type: "message_delta";
-      delta: { stop_reason: string | null; stop_sequence: string | null; unparsed?: string; diagnostics?: Diagnostic[] };
-      usage: { [name: string]: number };
-    }
-  | { type: "message_stop" };
 
 /** Finds what fails, is lost or is written wrongly by a chat template. The small module cannot do this. */
 export function lintTemplate(
@@ -579,5 +524,5 @@ export declare class ToolsError extends UnjinjaError {}
 export declare class GrammarError extends UnjinjaError {}
 /** An argument has a value that is not allowed. */
 export declare class RequestError extends UnjinjaError {}
-/** An object was used after it was disposed of, the module before it was there, or the small module for what only the large one does. */
+/** An object was used after it was disposed of, the module before it was there, or the small one for what it lacks; or loading failed. */
 export declare class StateError extends UnjinjaError {}

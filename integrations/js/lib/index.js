@@ -4,8 +4,8 @@ import { load } from "./load.js";
 
 export * from "./api.js";
 
-export function init(source) {
-  return load(source ?? new URL("./unjinja.wasm", import.meta.url));
+export function init(source = new URL("./unjinja.wasm", import.meta.url)) {
+  return load(source);
 }
 
 export default init;

@@ -1,6 +1,7 @@
 // One instance of the WebAssembly module: hands over texts and bytes, and reads answers. src/exports.rs is the other side.
 
-import { errorOf, StateError, UnjinjaError } from "./errors.js";
+import { errorOf, RequestError, StateError, UnjinjaError } from "./errors.js";
+import { jsonOf } from "./json.js";
 
 const FAILED = 0xffffffff;
 const ABSENT = 0xffffffff;
@@ -14,12 +15,24 @@ const LARGE = 1 << 20;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
+// What src/failure.rs says of operations that only the large module has.
+const SMALL = ": the small module cannot do this";
+
 /** A failed call leaves the memory in an unknown state, so such an instance is not used again. */
 const STOPPED =
   "the WebAssembly module stopped in an earlier call, and its objects are lost\n" +
   "  = next: make the model anew; please report what stopped it";
 
+/** What src/exports.rs exports. */
+export const EXPORTS = [
+  ...["memory", "input", "output", "output_length", "records", "shrink"],
+  ...["seed", "objects", "free", "call", "push", "finish"],
+];
+
 export class Instance {
+  /** Whether the large module has taken the place of this one. */
+  wasReplaced = false;
+
   constructor(instance) {
     this.exports = instance.exports;
     this.stopped = false;
@@ -27,6 +40,17 @@ export class Instance {
     this.refresh();
     const [high, low] = crypto.getRandomValues(new Uint32Array(2));
     this.exports.seed(high, low);
+    this.isFull = this.#triesLarge();
+  }
+
+  /** Whether this is the large module: only that one looks at the arguments of this operation. */
+  #triesLarge() {
+    try {
+      this.call("request.callId");
+    } catch (error) {
+      return error instanceof RequestError;
+    }
+    return false;
   }
 
   // The views are empty once the memory has grown.
@@ -111,13 +135,21 @@ export class Instance {
 
   /** Runs an operation on an object. `piece` comes apart from the arguments. Returns the answer. */
   call(operation, number = 0, values = {}, piece = "") {
-    const head = this.write(JSON.stringify([operation, values]));
+    const head = this.write(`[${JSON.stringify(operation)},${jsonOf(values)}]`);
     const total = head + this.write(piece, head);
     const { exports } = this;
     const code = this.guard(() => exports.call(number, head, total)) >>> 0;
     const text = this.answer();
-    if (code === FAILED) throw errorOf(text);
+    if (code === FAILED) throw this.failure(text);
     return JSON.parse(text);
+  }
+
+  /** The error for a failure in JSON. */
+  failure(text) {
+    const error = errorOf(text);
+    if (!this.wasReplaced || !error.message.includes(SMALL)) return error;
+    const next = "make the object anew: it was made before the large module was loaded, which would do this";
+    return new StateError(`${error.message.split("\n")[0]}\n  = next: ${next}`);
   }
 
   /** Pushes a piece of an output. `kind` is 0 for a text, 1 for a token, 2 for a special token. Returns the events. */

@@ -1,6 +1,8 @@
 // The result of parsing.
 
-import { instance, run } from "./runtime.js";
+import { onlyOptions } from "./arguments.js";
+import { StateError } from "./errors.js";
+import { instance, NUMBER, run } from "./runtime.js";
 
 /** One call of a tool. */
 export class ToolCall {
@@ -36,12 +38,17 @@ export class Message {
 
   #newIds(callIds) {
     if (this.toolCalls.length === 0) return [];
+    if (this.#model[NUMBER] === 0) {
+      const next = "call `toOpenAI` before the Model is disposed of, which keeps the ids, or dispose of it later";
+      throw new StateError(`toOpenAI: the ids of calls come from the Model of the message, which was disposed of\n  = next: ${next}`);
+    }
     const names = this.toolCalls.map((call) => call.name);
     const written = this.toolCalls.map((call) => call.id);
     return run(this.#model, "model.callIds", { names, written, callIds });
   }
 
-  toOpenAI({ callIds } = {}) {
+  toOpenAI(options = {}) {
+    const { callIds } = onlyOptions(options, ["callIds"]);
     const ids = callIds === undefined ? (this.#ids ??= this.#newIds([])) : this.#newIds(callIds);
     return this.#written(ids);
   }

@@ -1,9 +1,11 @@
 // Models, requests, tools and prompts.
 
+import { objectOf, pieceOf, textOf, wrong } from "./arguments.js";
 import { LoadError, RequestError, UnjinjaError } from "./errors.js";
+import { jsonOf, wellFormed } from "./json.js";
 import { Message, messagesOf } from "./message.js";
 import { INSIDE, instance, NUMBER, Resource, run } from "./runtime.js";
-import { pieceOf, Stream } from "./stream.js";
+import { Stream } from "./stream.js";
 
 /** A rendered prompt: all of its text, and what it has of the assistant's turn. */
 export class Prompt {
@@ -36,9 +38,13 @@ export class Prompt {
 
 /** Tools that were read once and are used many times. */
 export class Tools extends Resource {
+  #json;
+
   constructor(tools) {
     const inside = instance();
-    super(inside, inside.call("tools.new", 0, json({ tools }, ["tools"])).object);
+    const json = typeof tools === "string" ? wellFormed(tools) : jsonOf(tools, "tools");
+    super(inside, inside.call("tools.new", 0, { tools: json }).object);
+    this.#json = json;
   }
 
   get names() {
@@ -48,37 +54,34 @@ export class Tools extends Resource {
   toArray() {
     return run(this, "tools.list");
   }
-}
 
-/** Checks that values have a JSON form: `JSON.stringify` says what is wrong, but not where. */
-function json(values, names) {
-  for (const name of names) {
-    if (values[name] === undefined) continue;
-    try {
-      JSON.stringify(values[name]);
-    } catch (error) {
-      throw new RequestError(`${name}: it has no form in JSON: ${error.message.split("\n")[0]}`);
-    }
+  /** The list in JSON, also after these were disposed of. */
+  static jsonOf(tools) {
+    return tools.#json;
   }
-  return values;
 }
 
 /** Options, as the module takes them: objects of the module by their numbers. */
 function optionsOf(inside, options, rest = {}) {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`options: expected an object, found ${options === null ? "null" : typeof options}`);
-  }
-  const { tools, prompt, ...others } = options;
+  const { tools, prompt, ...others } = objectOf(options);
   const values = { ...others, ...rest };
   if (tools instanceof Tools) {
-    if (tools[INSIDE] !== inside) throw new RequestError("tools: these are of another module; make them anew");
-    values.$tools = tools[NUMBER];
+    if (tools[INSIDE] === inside) values.$tools = tools[NUMBER];
+    // Made before the large module took the place of the small one.
+    else values.tools = tools.toArray();
   } else if (tools !== undefined) {
     values.tools = tools;
   }
+  if (typeof values.tools === "string") values.tools = wellFormed(values.tools);
   if (prompt instanceof Prompt) values.$turn = prompt.turn;
   else if (prompt !== undefined) values.prompt = prompt;
-  return json(values, ["tools", "responseSchema", "variables", "toolChoice"]);
+  return values;
+}
+
+/** The seconds since 1970 of the local time zone. WebAssembly has no clock. */
+function localSeconds(now = new Date()) {
+  if (typeof now?.getTimezoneOffset !== "function" || Number.isNaN(now.getTime())) throw wrong("now", "a Date", now);
+  return Math.floor(now.getTime() / 1000) - now.getTimezoneOffset() * 60;
 }
 
 /** The name under which a `tokenizer_config.json` is reported. */
@@ -86,29 +89,35 @@ export const CONFIG = "tokenizer_config.json";
 
 /** The bytes or the text of a `tokenizer_config.json`, which may also be given as the object in it. */
 export function configOf(config) {
-  if (typeof config === "string" || config instanceof Uint8Array || config instanceof ArrayBuffer) {
-    return pieceOf(config, "config");
+  if (typeof config === "string") return wellFormed(config);
+  if (config instanceof Uint8Array || config instanceof ArrayBuffer) {
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(config);
+    const whole = wellFormed(text);
+    return whole === text ? pieceOf(config, "config") : whole;
   }
-  if (typeof config !== "object" || config === null) {
-    throw new TypeError(`config: expected an object or its JSON, found ${config === null ? "null" : typeof config}`);
-  }
-  return JSON.stringify(json({ config }, ["config"]).config);
-}
-
-/** A text that an argument must be. */
-export function textOf(value, name) {
-  if (typeof value === "string") return value;
-  throw new TypeError(`${name}: expected a string, found ${value === null ? "null" : typeof value}`);
+  if (typeof config !== "object" || config === null) throw wrong("config", "an object, or its JSON as a string or bytes", config);
+  return jsonOf(config, "config");
 }
 
 /** The options of an explanation, and the output apart from them. */
-export function explained(inside, { output, ...options }) {
+export function explained(inside, given) {
+  const { output, ...options } = objectOf(given);
   if (output === undefined) return { values: optionsOf(inside, options), output: "" };
   return { values: optionsOf(inside, options, { output: true }), output: pieceOf(output, "output") };
 }
 
 // How many bytes of a GGUF file are read at first: its metadata with the tokens of a tokenizer mostly fits into the second.
 const FIRST = 1 << 20;
+
+function blobOf(file) {
+  if (file instanceof Blob) return file;
+  if (file instanceof Uint8Array || file instanceof ArrayBuffer) return new Blob([file]);
+  const next =
+    typeof file === "string"
+      ? 'if this is a path, pass `await openAsBlob(path)`, with `import { openAsBlob } from "node:fs"`; or pass the bytes of the file'
+      : "pass a Blob, such as a File of a browser or `await response.blob()`, or the bytes of the file";
+  throw wrong("file", "a Blob or a Uint8Array", file, next);
+}
 
 /** What is known about one chat template. */
 export class Model extends Resource {
@@ -118,7 +127,8 @@ export class Model extends Resource {
   /** Use one of the static methods. */
   constructor(inside, made) {
     if (made?.facts === undefined) {
-      throw new TypeError("Model: use Model.known, Model.fromTemplate or another of the static methods");
+      const next = "use Model.known, Model.fromTemplate or another of the static methods";
+      throw new RequestError(`Model: it has no constructor\n  = next: ${next}`);
     }
     super(inside, made.object);
     this.#facts = made.facts;
@@ -134,16 +144,16 @@ export class Model extends Resource {
   }
 
   static fromTemplate(text, options = {}) {
-    return Model.#made("model.template", options, textOf(text, "text"));
+    return Model.#made("model.template", objectOf(options), textOf(text, "text"));
   }
 
   static fromTokenizerConfig(config, options = {}) {
-    return Model.#made("model.file", { ...options, $file: CONFIG }, configOf(config));
+    return Model.#made("model.file", { ...objectOf(options), $file: CONFIG }, configOf(config));
   }
 
   static async fromGguf(file, options = {}) {
-    const values = { ...options, $file: file?.name?.endsWith?.(".gguf") ? file.name : "model.gguf" };
-    const blob = file instanceof Blob ? file : new Blob([pieceOf(file, "file")]);
+    const values = { ...objectOf(options), $file: file?.name?.endsWith?.(".gguf") ? file.name : "model.gguf" };
+    const blob = blobOf(file);
     const start = new Uint8Array(await blob.slice(0, 4).arrayBuffer());
     if (new TextDecoder().decode(start) !== "GGUF") {
       const text = "this is not a GGUF file: it does not begin with the bytes `GGUF`";
@@ -161,11 +171,11 @@ export class Model extends Resource {
   }
 
   static fromSpec(text, options = {}) {
-    return Model.#made("model.spec", options, textOf(text, "text"));
+    return Model.#made("model.spec", objectOf(options), textOf(text, "text"));
   }
 
   static fromJSON(state) {
-    return Model.#made("model.made", state);
+    return Model.#made("model.made", objectOf(state, "state"));
   }
 
   toJSON() {
@@ -206,13 +216,13 @@ export class Model extends Resource {
   }
 
   prompt(messages, options = {}) {
-    const values = json(optionsOf(this[INSIDE], options, { messages: messagesOf(messages) }), ["messages"]);
+    const values = optionsOf(this[INSIDE], options, { messages: messagesOf(messages), now: localSeconds(objectOf(options).now) });
     // The caller may change the messages, and dispose of the tools, before somebody asks for the parts.
-    const asked = JSON.stringify(values);
-    const { tools } = options;
+    const asked = jsonOf(values);
+    const tools = values.$tools === undefined ? undefined : Tools.jsonOf(options.tools);
     const tell = () => {
-      const { $tools, ...others } = JSON.parse(asked);
-      return run(this, "model.promptParts", $tools === undefined ? others : { ...others, tools: tools.toArray() });
+      const { $tools: _, ...others } = JSON.parse(asked);
+      return run(this, "model.promptParts", tools === undefined ? others : { ...others, tools });
     };
     return new Prompt(run(this, "model.prompt", values), tell);
   }
@@ -250,7 +260,7 @@ export class Model extends Resource {
   }
 
   export(reader, options = {}) {
-    return run(this, "model.export", { ...options, reader: textOf(reader, "reader") });
+    return run(this, "model.export", { ...objectOf(options), reader: textOf(reader, "reader") });
   }
 
   rust() {
@@ -258,8 +268,8 @@ export class Model extends Resource {
   }
 
   request(messages, options = {}) {
-    const values = optionsOf(this[INSIDE], options, { messages: messagesOf(messages) });
-    const { object } = run(this, "model.request", json(values, ["messages"]));
+    const values = optionsOf(this[INSIDE], options, { messages: messagesOf(messages), now: localSeconds(objectOf(options).now) });
+    const { object } = run(this, "model.request", values);
     return new Request(this[INSIDE], object, this);
   }
 }
@@ -287,7 +297,7 @@ export class Request extends Resource {
   }
 
   grammar(options = {}) {
-    return run(this, "request.grammar", options);
+    return run(this, "request.grammar", objectOf(options));
   }
 
   callId(name, written) {

@@ -25,7 +25,7 @@ export declare function complete(
   options?: Omit<LlamaCompletionGenerationOptions, "stopOnAbortSignal">,
 ): AsyncGenerator<Event, void, undefined>;
 
-/** The text of a prompt: what people, tools and models wrote holds no special token, whatever it spells. */
+/** The text of a prompt: only what its template wrote is read with special tokens; all other text holds none, whatever it spells. */
 export declare function llamaTextOf(prompt: Prompt): LlamaText;
 
 export interface ChatWrapperOptions {

@@ -3,7 +3,10 @@
 
 import { ChatWrapper, LlamaCompletion, LlamaText, SpecialToken, SpecialTokensText } from "node-llama-cpp";
 
+import { instanceOf, onlyOptions } from "./arguments.js";
 import { callSyntax } from "./call-syntax.js";
+import { Model, Prompt } from "./model.js";
+import { Stream } from "./stream.js";
 
 // How many tokens before a token can change its text: where words begin with a space.
 const BEFORE = 4;
@@ -23,26 +26,42 @@ function* groupsOf(model, tokens) {
   if (text.length > 0) yield { tokens: text, special: false };
 }
 
-/** The text of a prompt: what people, tools and models wrote holds no special token, whatever it spells. */
+// What the template writes may be a special token, and so may a role that is one word, because templates write `<|` + role + `|>`.
+// All other text comes from a conversation, its tools or variables: any kind of part that is added later, too.
+const ROLE = /^[A-Za-z0-9_-]+$/;
+
+// What may stand around the special tokens of a template: `user` and a line end, `", "name": `. Nobody spells a token with it alone.
+const AROUND = /[\p{L}\p{N}\s"'(){}:,._-]/u;
+
+/** A text of the template in three: its special tokens with what is between them, and the text around these. */
+function framed(text) {
+  let [start, end] = [0, text.length];
+  while (start < end && AROUND.test(text[start])) start += 1;
+  while (end > start && AROUND.test(text[end - 1])) end -= 1;
+  return [text.slice(0, start), text.slice(start, end), text.slice(end)];
+}
+
+/** The text of a prompt: only what its template wrote is read with special tokens; all other text holds none, whatever it spells. */
 export function llamaTextOf(prompt) {
-  const parts = prompt.parts.map(({ start, end, part }) => {
+  instanceOf(Prompt, "Prompt", prompt, "prompt", "pass what `model.prompt` returned");
+  const runs = [];
+  for (const { start, end, part } of prompt.parts) {
     const text = prompt.text.slice(start, end);
-    const foreign = part === "content" || part === "reasoning" || part === "tool_result";
-    return foreign ? text : new SpecialTokensText(text);
-  });
-  // Text is tokenized value by value, so that fewer values are better.
-  const joined = [];
-  for (const value of parts) {
-    const last = joined.at(-1);
-    if (typeof value === "string" && typeof last === "string") joined[joined.length - 1] = last + value;
-    else if (value instanceof SpecialTokensText && last instanceof SpecialTokensText) {
-      joined[joined.length - 1] = new SpecialTokensText(last.value + value.value);
-    } else joined.push(value);
+    const own = part === "markup" || (part === "role" && ROLE.test(text));
+    if (runs.at(-1)?.own === own) runs.at(-1).text += text;
+    else runs.push({ own, text });
   }
-  return LlamaText(joined);
+  // Text is tokenized value by value. So that it becomes the tokens that a model was trained with, a value ends only at special tokens.
+  const values = runs.flatMap(({ own, text }) => {
+    if (!own) return [text];
+    const [before, tokens, after] = framed(text);
+    return [before, ...(tokens === "" ? [] : [new SpecialTokensText(tokens)]), after];
+  });
+  return LlamaText(values);
 }
 
 export async function* complete(contextSequence, prompt, stream, options = {}) {
+  instanceOf(Stream, "Stream", stream, "stream", "pass what `model.stream` returned");
   const { model } = contextSequence;
   const completion = new LlamaCompletion({ contextSequence });
   const stop = new AbortController();
@@ -185,8 +204,8 @@ export class UnjinjaChatWrapper extends ChatWrapper {
 
   constructor(model, options = {}) {
     super();
-    this.#model = model;
-    this.#options = options;
+    this.#model = instanceOf(Model, "Model", model, "model", "make one from the chat template: Model.fromTemplate(text)");
+    this.#options = onlyOptions(options, ["thinking", "variables"]);
     const syntax = callSyntax(model, options);
     this.#stops = syntax.stops;
     this.#reasoning = model.reasoningMarkers;

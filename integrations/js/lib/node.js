@@ -3,11 +3,13 @@
 
 import { readFileSync } from "node:fs";
 
-import { StateError } from "./errors.js";
+import { notReady } from "./errors.js";
 import { load } from "./load.js";
-import { instance, whenNeeded } from "./runtime.js";
+import { haveFull, whenNeeded } from "./runtime.js";
 
 export * from "./api.js";
+
+const FILE = "unjinja-full.wasm";
 
 function bytes() {
   try {
@@ -15,16 +17,22 @@ function bytes() {
   } catch (cause) {
     const next =
       "leave `unjinja` out of the bundle (`serverExternalPackages` of Next.js, `external` of others), or `await init(bytes)` first";
-    const why = `unjinja-full.wasm is not next to its code, which a bundler may have moved: ${cause.message}`;
-    throw new StateError(`unjinja is not ready: ${why}\n  = next: ${next}`, { cause });
+    throw notReady(`${FILE} is not next to its code, which a bundler may have moved: ${cause.message}`, next, cause);
   }
 }
 
-whenNeeded(() => new WebAssembly.Module(bytes()));
+whenNeeded(() => {
+  const found = bytes();
+  try {
+    return new WebAssembly.Module(found);
+  } catch (cause) {
+    throw notReady(`${FILE} cannot be compiled: ${cause.message}`, "install the package again", cause);
+  }
+}, FILE);
 
 export async function init(source) {
-  if (source === undefined) instance();
-  else await load(source);
+  if (source === undefined) haveFull();
+  else await load(source, { replaces: true });
 }
 
 export default init;

@@ -1,15 +1,10 @@
 // Streams: a turn that arrives in pieces.
 
+import { objectOf, pieceOf, specialOf, textOf, wrong } from "./arguments.js";
 import { Message } from "./message.js";
 import { INSIDE, NUMBER, Resource, run } from "./runtime.js";
 
-/** A piece of an output, as the module takes it. */
-export function pieceOf(piece, name) {
-  if (typeof piece === "string" || piece instanceof Uint8Array) return piece;
-  if (piece instanceof ArrayBuffer) return new Uint8Array(piece);
-  const found = piece === null ? "null" : typeof piece;
-  throw new TypeError(`${name}: expected a string or a Uint8Array, found ${found}`);
-}
+const NO_OPTIONS = {};
 
 /**
  * What streams and writers of chunks share: pieces come in, and items go out. A JavaScript string may be cut within a character
@@ -52,6 +47,9 @@ class Reader extends Resource {
   }
 
   async *read(pieces) {
+    if (!(pieces?.[Symbol.asyncIterator] || pieces?.[Symbol.iterator])) {
+      throw wrong("pieces", "an iterable or asynchronous iterable of pieces", pieces);
+    }
     for await (const piece of pieces) yield* this.push(piece);
     yield* this.finish();
   }
@@ -79,8 +77,9 @@ export class Stream extends Reader {
     return this[INSIDE].push(this[NUMBER], this.joined(piece, "piece"), 0);
   }
 
-  pushToken(token, { special = false } = {}) {
-    return this[INSIDE].push(this[NUMBER], this.joined(token, "token"), special ? 2 : 1);
+  pushToken(token, options = NO_OPTIONS) {
+    const kind = specialOf(options) ? 2 : 1;
+    return this[INSIDE].push(this[NUMBER], this.joined(token, "token"), kind);
   }
 
   finish() {
@@ -95,8 +94,7 @@ export class Stream extends Reader {
   }
 
   pushSpans(piece) {
-    if (typeof piece !== "string") throw new TypeError(`piece: expected a string, found ${piece === null ? "null" : typeof piece}`);
-    return this.#spans(this.joined(piece, "piece"), {});
+    return this.#spans(this.joined(textOf(piece, "piece"), "piece"), {});
   }
 
   finishSpans() {
@@ -125,11 +123,11 @@ export class Stream extends Reader {
   }
 
   openaiChunks(options = {}) {
-    return new Chunks(this[INSIDE], run(this, "stream.openai", options).object);
+    return new Chunks(this[INSIDE], run(this, "stream.openai", objectOf(options)).object);
   }
 
   anthropicEvents(options = {}) {
-    return new Chunks(this[INSIDE], run(this, "stream.anthropic", options).object);
+    return new Chunks(this[INSIDE], run(this, "stream.anthropic", objectOf(options)).object);
   }
 }
 
@@ -143,11 +141,13 @@ export class Chunks extends Reader {
     return this.#step("chunks.push", {}, this.joined(piece, "piece"));
   }
 
-  pushToken(token, { special = false } = {}) {
+  pushToken(token, options = NO_OPTIONS) {
+    const special = specialOf(options);
     return this.#step("chunks.push", { special }, this.joined(token, "token"));
   }
 
   finish(options = {}) {
+    objectOf(options);
     const waited = this.hasHalf ? this.push(new Uint8Array(0)) : [];
     return [...waited, ...this.#step("chunks.finish", options)];
   }

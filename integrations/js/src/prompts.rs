@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 #[cfg(feature = "full")]
 use unjinja_dynamic::RequestOptions;
-use unjinja_dynamic::{Conversation, Model, Prompt, Template};
+use unjinja_dynamic::{Clock, Conversation, Model, Prompt, Template};
 use unjinja_spec::nearest;
 
 use crate::arguments::{Arguments, expected};
@@ -99,6 +99,11 @@ fn conversation(model: &Model, arguments: &mut Arguments) -> Result<Conversation
         return Err(expected("messages", "an array of messages", &messages));
     }
     let mut conversation = Conversation::new(messages);
+    // JavaScript always says it: in the seconds since 1970 of its own time zone.
+    if let Some(now) = arguments.value("now") {
+        let seconds = now.as_i64().ok_or_else(|| expected("now", "a Date", &now))?;
+        conversation = conversation.clock(Clock::from_unix_seconds(seconds));
+    }
     match arguments.value("variables") {
         None => {}
         Some(Value::Object(variables)) => {

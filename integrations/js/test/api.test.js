@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import init, { lintTemplate, lintTokenizerConfig, Message, Model, Prompt, Tools } from "../lib/node.js";
+import init, { lintTemplate, lintTokenizerConfig, Message, Model, Prompt, RequestError, Tools } from "../lib/node.js";
 import { CALL, gguf, pieces, plain, SHORT, template, WEATHER } from "./support.js";
 
 const tools = [WEATHER];
@@ -172,6 +172,20 @@ test("prompts, and messages that go back into them", () => {
     other.prompt(asked, { thinking: false }).text,
   );
   assert.match(other.prompt(asked, { tools }).text, /get_weather/);
+});
+
+test("the date in a prompt is the local one, or the one that is given", () => {
+  const dated = Model.fromTemplate(`{{ strftime_now("%d %B %Y, %H:%M") }}${SHORT}`);
+  const now = new Date(2026, 4, 1, 23, 30);
+  const prompt = dated.prompt(asked, { now });
+  assert.match(prompt.text, /^01 May 2026, 23:30<user>/);
+  assert.equal(prompt.parts.at(-1).end, prompt.text.length);
+  assert.match(dated.request(asked, { now }).prompt.text, /^01 May 2026, 23:30<user>/);
+  assert.match(dated.prompt(asked, { now: new Date(1969, 11, 31, 1, 2) }).text, /^31 December 1969, 01:02/);
+  const day = () => new Date().toLocaleDateString("en-GB", { day: "2-digit", month: "long", year: "numeric" });
+  const days = [day(), dated.prompt(asked).text.split(",")[0], day()];
+  assert.ok(days[1] === days[0] || days[1] === days[2], days);
+  for (const wrong of ["2026-05-01", 5, new Date("x"), null]) assert.throws(() => dated.prompt(asked, { now: wrong }), RequestError);
 });
 
 test("calls get ids that stay", () => {

@@ -25,7 +25,7 @@ const asked = [{ role: "user", content: "Hello!" }];
 function fails(run, type, text) {
   assert.throws(run, (error) => {
     assert.ok(error instanceof type, `${error.constructor.name}: ${error.message}`);
-    if (type !== TypeError) assert.ok(error instanceof UnjinjaError);
+    assert.ok(error instanceof UnjinjaError);
     assert.equal(error.name, type.name);
     assert.match(error.message, text);
     return true;
@@ -77,7 +77,7 @@ test("errors of arguments", () => {
     [{ prompt: 1 }, /^prompt: expected a Prompt or a string, found 1/],
     [{ continueFrom: [] }, /^continueFrom: expected a string/],
     [{ specialTokens: [1] }, /^specialTokens: expected an array of strings/],
-    [{ tools: [{ name: "x", parameters: { limit: 1n } }] }, /^tools: it has no form in JSON: /],
+    [{ tools: [{ name: "x", parameters: { limit: 1n } }] }, /^tools\[0\]\.parameters\.limit: it has no form in JSON: a BigInt/],
   ];
   for (const [options, text] of wrong) {
     fails(() => qwen.parse("", options), RequestError, text);
@@ -92,11 +92,10 @@ test("errors of arguments", () => {
   fails(() => short.prompt(asked, { variables: { tools: [] } }), RequestError, /use the option `tools`/);
   const round = { role: "user" };
   round.self = round;
-  fails(() => short.prompt([round]), RequestError, /^messages: it has no form in JSON: /);
+  fails(() => short.prompt([round]), RequestError, /^messages\[0\]\.self: it has no form in JSON: an object that is within itself\n/);
   let deep = [];
   for (let level = 0; level < 1000; level++) deep = [deep];
   fails(() => short.prompt([{ role: "user", content: deep }]), RequestError, /nested less deep/);
-  fails(() => short.prompt([{ role: "user", content: "\ud83c" }]), RequestError, /= next: write whole characters/);
   const chunks = qwen.stream().openaiChunks();
   fails(() => chunks.finish({ finishReason: "abort" }), RequestError, /gave up/);
   fails(() => chunks.finish({ finishReason: "x" }), RequestError, /^finishReason: "x" is unknown/);
@@ -106,13 +105,13 @@ test("errors of arguments", () => {
 });
 
 test("arguments of a wrong type", () => {
-  fails(() => qwen.parse(3), TypeError, /^output: expected a string or a Uint8Array, found number/);
-  fails(() => qwen.stream().push(null), TypeError, /^piece: expected a string or a Uint8Array, found null/);
-  fails(() => qwen.stream().pushToken(3), TypeError, /^token: /);
-  fails(() => qwen.parse("", 3), TypeError, /^options: expected an object, found number/);
-  fails(() => Model.known(3), TypeError, /^name: expected a string/);
-  fails(() => Model.fromTokenizerConfig(3), TypeError, /^config: /);
-  fails(() => new Model(), TypeError, /^Model: use Model\.known/);
+  fails(() => qwen.parse(3), RequestError, /^output: expected a string or a Uint8Array, found number/);
+  fails(() => qwen.stream().push(null), RequestError, /^piece: expected a string or a Uint8Array, found null/);
+  fails(() => qwen.stream().pushToken(3), RequestError, /^token: /);
+  fails(() => qwen.parse("", 3), RequestError, /^options: expected an object, found number/);
+  fails(() => Model.known(3), RequestError, /^name: expected a string/);
+  fails(() => Model.fromTokenizerConfig(3), RequestError, /^config: /);
+  fails(() => new Model(), RequestError, /^Model: it has no constructor\n {2}= next: use Model\.known/);
 });
 
 test("objects that were disposed of", () => {
@@ -122,7 +121,7 @@ test("objects that were disposed of", () => {
   model.dispose();
   model.dispose();
   fails(() => model.parse(""), StateError, /^this Model was disposed of; make another/);
-  fails(() => message.toOpenAI(), StateError, /Model/);
+  fails(() => message.toOpenAI(), StateError, /^toOpenAI: the ids of calls come from the Model[^]*= next: call `toOpenAI` before/);
   // A stream does not need its model.
   assert.deepEqual(stream.push("<think>\nHm"), [{ type: "reasoning", text: "Hm" }]);
   const chunks = stream.openaiChunks();

@@ -6,7 +6,8 @@ import { createReadStream, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import test from "node:test";
 
-import { compareTemplates, explainTemplate, explainTokenizerConfig, LoadError, Model, RenderError, Tools } from "../lib/node.js";
+import { compareTemplates, explainTemplate, explainTokenizerConfig, Model, Tools } from "../lib/node.js";
+import { LoadError, RenderError, RequestError } from "../lib/node.js";
 import { CALL, pieces, plain, SHORT, template, WEATHER } from "./support.js";
 
 const folder = process.env.UNJINJA_REFERENCE;
@@ -117,7 +118,7 @@ test("spans come as the output arrives", () => {
   const spans = ["a", "👋"[0], "👋"[1], "b", "👋"[0]].flatMap((piece) => halves.pushSpans(piece));
   spans.push(...halves.finishSpans());
   assert.equal(spans.map((span) => span.text).join(""), "a👋b\ufffd");
-  assert.throws(() => halves.pushSpans(new Uint8Array(1)), TypeError);
+  assert.throws(() => halves.pushSpans(new Uint8Array(1)), RequestError);
 });
 
 test("a template of which no model can be made is explained", () => {
@@ -149,7 +150,7 @@ test("two templates are compared", () => {
   const { own, other: read } = other.read.turns.old.difference;
   assert.deepEqual([own.tool_calls.length > 0, read.tool_calls ?? []], [true, []]);
   assert.deepEqual(other.problems, { old: null, new: null });
-  assert.throws(() => compareTemplates(hermes, 3), TypeError);
+  assert.throws(() => compareTemplates(hermes, 3), RequestError);
   assert.throws(() => compareTemplates(hermes, "{% if"), LoadError);
   assert.throws(() => compareTemplates(Model.known("Qwen/Qwen3-0.6B"), hermes), RenderError);
 });

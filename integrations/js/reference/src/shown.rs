@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::explain::ExplainOptions;
-use unjinja_dynamic::{Conversation, Input, Model, SpanReader, SpanStep, Tools};
+use unjinja_dynamic::{Clock, Conversation, Input, Model, SpanReader, SpanStep, Tools};
 
 use crate::known::{Done, OwnTemplate, case_options, cases_of, event_value, parser_options, stems};
 
@@ -57,7 +57,8 @@ pub(crate) fn prompts(root: &Path, out: &mut impl Write) -> Done {
     for stem in stems(root)? {
         let own = OwnTemplate::read(&root.join("templates"), &stem)?;
         let messages = conversation();
-        let parts = parts(&own.model, &Conversation::new(messages.clone()).tools(tools.clone()));
+        let parts =
+            parts(&own.model, &Conversation::new(messages.clone()).tools(tools.clone()).clock(Clock::default()));
         let parts = parts.map_or_else(|error| json!({ "error": error.to_string() }), Value::Array);
         let line = json!({
             "id": stem, "text": own.text, "load": own.options, "messages": messages, "tools": tools, "parts": parts,

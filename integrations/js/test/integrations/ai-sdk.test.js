@@ -7,7 +7,7 @@ import test from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, isStepCount, jsonSchema, Output, simulateReadableStream, streamText, tool, wrapLanguageModel } from "ai";
 import { convertReadableStreamToArray, MockLanguageModelV4 } from "ai/test";
-import { Model } from "unjinja";
+import { Model, RequestError } from "unjinja";
 import { chatTemplateMiddleware, rawCompletionFetch } from "unjinja/ai-sdk";
 
 import { CALL, pieces, template } from "./support.js";
@@ -333,6 +333,37 @@ test("a provider's completion model, over HTTP: the server gets the prompt as th
   assert.equal(first.stop, undefined);
   assert.equal(first.skip_special_tokens, false);
   server.close();
+});
+
+test("other requests go on as they are, and a stop may be one text", async () => {
+  const sent = [];
+  const send = rawCompletionFetch(async (_, init) => sent.push(init?.body));
+  const bodies = ["no JSON", "null", "[]", '"x"', "", JSON.stringify({ prompt: "x", stop: "y" }), new Uint8Array(1), undefined];
+  for (const body of bodies) await send("http://x", { body });
+  await send("http://x");
+  assert.deepEqual(sent, [...bodies, undefined]);
+  const prompt = "user:\nHello\n\nassistant:\n";
+  for (const [stop, left] of [["\nuser:"], ["end", ["end"]], [["\nuser:", "end"], ["end"]], [null], [undefined]]) {
+    await send("http://x", { body: JSON.stringify({ prompt, stop }) });
+    assert.deepEqual(JSON.parse(sent.at(-1)), { prompt: "Hello", ...(left && { stop: left }) });
+  }
+});
+
+test("wrong arguments of the middleware", () => {
+  const wrong = [
+    [undefined, /^options: expected an object, found undefined$/],
+    [null, /^options: expected an object, found null$/],
+    [{}, /^model: expected a Model, found undefined\n {2}= next: make one from the chat template/],
+    [{ model: "qwen3" }, /^model: expected a Model, found string/],
+    [{ model: new (class Model {})() }, /^model: this Model is of another copy of unjinja\n {2}= next: /],
+    [{ model, grammar: "gbnf" }, /^grammar: expected an object, found string/],
+    [{ model, grammar: { kind: "gbnf" } }, /^grammar\.providerOptions: expected a function/],
+    [{ model, think: true }, /^think: there is no option of this name\n {2}= next: use one of model, /],
+  ];
+  for (const [options, text] of wrong) {
+    const refused = (error) => error instanceof RequestError && text.test(error.message);
+    assert.throws(() => chatTemplateMiddleware(options), refused, String(text));
+  }
 });
 
 test("a loop of two steps with version 6 of the AI SDK", async () => {

@@ -5,7 +5,7 @@ const WIDTH = 32;
 const INNER = 64;
 const LAYERS = 2;
 const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9 };
-const KINDS = { normal: 1, unknown: 2, control: 3, byte: 6 };
+const KINDS = { normal: 1, unknown: 2, control: 3, defined: 4, byte: 6 };
 
 /** Writes a GGUF file: its entries, and tensors of 32-bit floats. */
 class File {
@@ -97,13 +97,19 @@ function normal(seed) {
  * @param template its chat template
  * @param ends the special tokens that end a turn, two at most
  * @param special other special tokens
+ * @param defined tokens that are user-defined, and not special
  */
-export function randomModel({ template, ends = [], special = [], seed = 1, context = 8192 }) {
+export function randomModel({ template, ends = [], special = [], defined = [], seed = 1, context = 8192 }) {
   const file = new File();
   const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
   const added = [...ends, ...special];
-  const tokens = ["<unk>", "<s>", "</s>", ...bytes, ...added];
-  const kinds = [KINDS.unknown, KINDS.control, KINDS.control, ...bytes.map(() => KINDS.byte), ...added.map(() => KINDS.control)];
+  const tokens = ["<unk>", "<s>", "</s>", ...bytes, ...added, ...defined];
+  const kinds = [
+    ...[KINDS.unknown, KINDS.control, KINDS.control],
+    ...bytes.map(() => KINDS.byte),
+    ...added.map(() => KINDS.control),
+    ...defined.map(() => KINDS.defined),
+  ];
   file.entry("general.architecture", "string", "llama");
   file.entry("tokenizer.ggml.model", "string", "llama");
   file.list("tokenizer.ggml.tokens", "string", tokens);
