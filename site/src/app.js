@@ -3,6 +3,7 @@
 import { run } from "./engine.js";
 import { FIRST } from "./examples.js";
 import { decode, encode } from "./link.js";
+import { wrongWith } from "./state.js";
 
 const SAVE_AFTER = 400;
 
@@ -13,6 +14,8 @@ export class App {
     this.model = { busy: true };
     this.listeners = new Set();
     this.loads = 0;
+    /** Whether the page failed to draw the state. */
+    this.isBroken = false;
   }
 
   /** Calls a function after each change, with the names of what changed; `model` is one of them. */
@@ -25,8 +28,10 @@ export class App {
     for (const listener of this.listeners) listener(changed);
   }
 
-  /** Changes the state. */
+  /** Changes the state. What could not be drawn changes nothing. */
   set(values) {
+    const problem = wrongWith(values);
+    if (problem !== null) throw new Error(problem);
     Object.assign(this.state, values);
     if ("source" in values) {
       this.state.at = null;
@@ -56,7 +61,7 @@ export class App {
 
   /** Takes over the state of a fragment. */
   async open(fragment) {
-    const state = await decode(fragment, FIRST);
+    const state = await decode(fragment);
     this.state = { ...structuredClone(FIRST), ...state };
   }
 
@@ -66,13 +71,16 @@ export class App {
     return encode(Object.fromEntries(changed));
   }
 
+  /** Saves a moment later, also while changes follow each other without end. */
   saveSoon() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.save(), SAVE_AFTER);
+    this.timer ??= setTimeout(() => this.save(), SAVE_AFTER);
   }
 
-  /** Writes the state into the address. */
+  /** Writes the state into the address, unless it could not be drawn. */
   async save() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.isBroken) return null;
     const fragment = await this.fragment();
     this.written = fragment;
     history.replaceState(null, "", fragment === null ? location.pathname + location.search : `#${fragment}`);

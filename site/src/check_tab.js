@@ -3,7 +3,7 @@
 import { block, fill, h, lazyFold, line, lines, marker, pre } from "../../cli/src/explain/page/dom.js";
 import { toolsOf } from "./app.js";
 import { run } from "./engine.js";
-import { choice, copyButton, insteadOf, latest, sideBySide } from "./parts.js";
+import { choice, copyButton, insteadOf, latest, showNow, sideBySide } from "./parts.js";
 
 const SEVERITIES = { error: ["bad", "✗ error"], warning: ["part", "! warning"], note: ["", "· note"] };
 
@@ -15,18 +15,14 @@ export function checkTab(app, panel) {
   const findings = h("div", {});
   const artefacts = h("div", {});
   const draw = latest(findings);
-  let choose = "auto";
   const toolChoice = choice(
-    choose,
+    app.state.toolChoice,
     [
       ["auto", "may call tools"],
       ["required", "must call a tool"],
       ["none", "calls no tool"],
     ],
-    (value) => {
-      choose = value;
-      drawArtefacts();
-    },
+    (value) => app.set({ toolChoice: value }),
   );
   fill(
     panel,
@@ -42,25 +38,24 @@ export function checkTab(app, panel) {
     const open = new Set(Array.from(artefacts.querySelectorAll("details[open]"), (one) => one.dataset.name));
     fill(
       artefacts,
-      ARTEFACTS.map((one) => artefactView(app, one, choose, open.has(one.name))),
+      ARTEFACTS.map((one) => artefactView(app, one, open.has(one.name))),
     );
   }
   const update = (changed) => {
     if (app.model.busy) return;
     if (app.model.empty) {
       fill(artefacts);
-      return fill(findings, insteadOf(app.model));
+      return showNow(draw, insteadOf(app.model));
     }
     if (changed.has("model")) {
       const { source } = app.state;
       if (source.kind === "template") draw(() => run("lint", { source }), findingsView, "The template is checked …");
-      else
-        fill(
-          findings,
-          h("p", { class: "empty" }, "Faults are found by rendering. Paste the text of the template to look for them."),
-        );
+      else {
+        const note = "Faults are found by rendering. Paste the text of the template to look for them.";
+        showNow(draw, insteadOf(app.model) ?? h("p", { class: "empty" }, note));
+      }
     }
-    if (changed.has("model") || changed.has("tools")) drawArtefacts();
+    if (["model", "tools", "toolChoice"].some((name) => changed.has(name))) drawArtefacts();
   };
   update(new Set(["model"]));
   return update;
@@ -107,8 +102,9 @@ function findingView(finding) {
   );
 }
 
-const grammar = (kind) => async (app, toolChoice) => {
+const grammar = (kind) => async (app) => {
   const { tools, error } = toolsOf(app.state);
+  const { toolChoice } = app.state;
   if (error) throw new Error(`${error}\n  = next: correct them in the tab Parse or Prompt`);
   const made = await run("grammar", { source: app.state.source, options: { kind, tools, toolChoice } });
   return {
@@ -146,7 +142,7 @@ const ARTEFACTS = [
   { name: "Generated Rust", make: async (app) => ({ text: await run("rust", { source: app.state.source }), notes: [] }) },
 ];
 
-function artefactView(app, { name, needs, make }, toolChoice, open) {
+function artefactView(app, { name, needs, make }, open) {
   const view = lazyFold(
     h("span", { class: "what" }, name),
     () => {
@@ -156,7 +152,7 @@ function artefactView(app, { name, needs, make }, toolChoice, open) {
         return body;
       }
       latest(body)(
-        () => make(app, toolChoice),
+        () => make(app),
         ({ text, notes }) => [
           notes.map((note) => h("p", { class: "note" }, note)),
           text !== "" &&

@@ -2,7 +2,7 @@
 
 import { block, fill, h, line, lines, marker, pre } from "../../cli/src/explain/page/dom.js";
 import { run } from "./engine.js";
-import { area, insteadOf, latest, sideBySide } from "./parts.js";
+import { area, insteadOf, latest, showNow, sideBySide } from "./parts.js";
 import { fileButton, sourceMenu, taker } from "./source_panel.js";
 import { takeEdited, takeFiles } from "./sources.js";
 
@@ -45,12 +45,12 @@ export function compareTab(app, panel) {
       h("span", { class: "note" }, `${other.text.length.toLocaleString("en")} characters`),
     );
     if (app.model.busy || !(changed.has("model") || changed.has("other"))) return;
+    const say = (view) => showNow(draw, view);
     const instead = insteadOf(app.model);
-    if (instead) return fill(result, instead);
-    if (other.text.trim() === "") return fill(result, h("p", { class: "empty" }, "Paste another template to compare them."));
-    if (source.kind !== "template" || other.kind !== "template") {
-      return fill(result, h("p", { class: "empty" }, "Two templates are compared by rendering: the text of both is needed."));
-    }
+    if (instead) return say(instead);
+    if (other.text.trim() === "") return say(h("p", { class: "empty" }, "Paste another template to compare them."));
+    if ([source, other].some(({ kind }) => kind === "spec" || kind === "known"))
+      return say(h("p", { class: "empty" }, "Two templates are compared by rendering: the text of both is needed."));
     draw(
       () => run("compare", { left: source, right: other }),
       (made) => comparedView(made, ...namesOf(source, other)),
@@ -99,10 +99,11 @@ function comparedView({ render, read, problems }, left, right) {
   ];
 }
 
-function renderSentence({ alike, tried, differing, space }) {
-  if (alike) return `${tried} conversations come out the same.`;
+function renderSentence({ alike, tried, differing, space, assumed_tokens: assumed }) {
+  const taken = assumed.length > 0 ? ` Only one file says the text of ${assumed.join(", ")}; it is taken for both.` : "";
+  if (alike) return `${tried} conversations come out the same.${taken}`;
   const inSpace = space > 0 ? `, ${space} of them in white space only` : "";
-  return `${differing} of ${tried} conversations come out different${inSpace}.`;
+  return `${differing} of ${tried} conversations come out different${inSpace}.${taken}`;
 }
 
 function renderDifference({ conversation, old, new: other }, left, right) {

@@ -3,14 +3,36 @@
 import { fill, fold, h, line } from "../../cli/src/explain/page/dom.js";
 import { CALL } from "./examples.js";
 import { area, button, choice, field } from "./parts.js";
+import { wrongWith } from "./state.js";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool"].map((role) => [role, role]);
 
-/** A field of a message that is left out when it is empty. */
-function textOf(message, key) {
-  const value = message[key];
-  if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : JSON.stringify(value);
+/**
+ * A field with a value, which keeps its form: a text is edited as text, and lists, objects and numbers as JSON. An emptied field is an
+ * empty text.
+ *
+ * @param {string} label
+ * @param {unknown} value
+ * @param {(value: unknown) => void} change
+ * @param {Record<string, unknown>} [properties]
+ */
+function valueField(label, value, change, properties = {}) {
+  if (value === undefined || value === null || typeof value === "string")
+    return field(label, area(value ?? "", change, { rows: 2, ...properties }));
+  const problem = h("p", { class: "error", role: "alert" });
+  const take = (text) => {
+    fill(problem);
+    try {
+      change(text.trim() === "" ? "" : JSON.parse(text));
+    } catch (error) {
+      fill(problem, `This cannot be read, so the last value stays: ${line(error.message)}`);
+    }
+  };
+  const text = JSON.stringify(value, null, typeof value === "object" ? 1 : undefined);
+  const rows = Math.min(8, Math.max(2, text.split("\n").length));
+  const control = area(text, take, { rows, ...properties, class: "mono" });
+  const form = Array.isArray(value) ? "JSON, a list of parts" : "JSON";
+  return [field(label.endsWith("JSON") ? label : `${label}, ${form}`, control), problem];
 }
 
 /**
@@ -24,7 +46,9 @@ export function conversationEditor(element, messages, change) {
   const redraw = (list, focus) => {
     change(list);
     draw();
-    if (focus !== undefined) element.querySelectorAll(".message")[focus]?.querySelector("select, textarea")?.focus();
+    // What had the focus is gone. Where no message is left, the next thing to do is to add one.
+    const next = element.querySelectorAll(".message")[focus]?.querySelector("select, textarea") ?? element.querySelector("button");
+    next.focus();
   };
   const replace = (at, message) => messages().map((one, index) => (index === at ? message : one));
   const put = (at, values) => change(replace(at, { ...messages()[at], ...values }));
@@ -46,7 +70,7 @@ export function conversationEditor(element, messages, change) {
         { class: "tick" },
         h("span", { class: "number" }, `${at + 1}`),
         " ",
-        roleChoice(role, (value) => redraw(replace(at, { ...message, role: value }), at), name),
+        roleChoice(role, (value) => redraw(replace(at, { ...messages()[at], role: value }), at), name),
       ),
       h("span", { class: "grow" }),
       button("↑", () => swap(at - 1), { "aria-label": `Move ${name} up`, disabled: at === 0, class: "button small" }),
@@ -61,25 +85,30 @@ export function conversationEditor(element, messages, change) {
         { "aria-label": `Remove ${name}`, class: "button small" },
       ),
     );
-    const small = (key, label, rows = 2) =>
-      field(
-        label,
-        area(textOf(message, key), (value) => put(at, { [key]: value }), { rows }),
-      );
+    const small = (key, label, rows = 2) => valueField(label, message[key], (value) => put(at, { [key]: value }), { rows });
     return h(
       "li",
-      { class: `message ${role}` },
+      { class: ROLES.some(([known]) => known === role) ? `message ${role}` : "message" },
       head,
       role === "assistant" && small("reasoning_content", "Reasoning"),
       small("content", role === "tool" ? "Result" : "Content"),
-      role === "assistant" && callsView(message, at, put, redraw, replace),
+      role === "assistant" &&
+        callsView(
+          message.tool_calls ?? [],
+          (calls) => put(at, { tool_calls: calls }),
+          (calls) => redraw(replace(at, withCalls(messages()[at], calls)), at),
+        ),
       role === "tool" && h("div", { class: "pair" }, small("tool_call_id", "Id of the call", 1), small("name", "Function", 1)),
     );
   }
 
   function draw() {
     const list = messages();
-    const add = (role) => () => redraw([...list, role === "tool" ? resultFor(list) : { role, content: "" }], list.length);
+    // Messages that were edited since are not those that were drawn.
+    const add = (role) => () => {
+      const now = messages();
+      redraw([...now, role === "tool" ? resultFor(now) : { role, content: "" }], now.length);
+    };
     fill(
       element,
       list.length > 0 ? h("ol", { class: "messages" }, list.map(messageView)) : h("p", { class: "empty" }, "No message yet."),
@@ -98,9 +127,13 @@ export function conversationEditor(element, messages, change) {
 }
 
 function roleChoice(role, change, name) {
-  const control = choice(role, ROLES.some(([known]) => known === role) ? ROLES : [...ROLES, [role, line(role)]], change);
+  const control = choice(role, ROLES.some(([known]) => known === role) ? ROLES : [...ROLES, [role, shortened(line(role))]], change);
   control.setAttribute("aria-label", `Role of ${name}`);
   return control;
+}
+
+function shortened(text) {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
 /** A result for the last call that has none. */
@@ -108,52 +141,47 @@ function resultFor(messages) {
   const calls = messages.flatMap((message) => (Array.isArray(message.tool_calls) ? message.tool_calls : []));
   const answered = new Set(messages.map((message) => message.tool_call_id));
   const open = calls.find((call) => !answered.has(call.id)) ?? calls.at(-1);
-  return { role: "tool", content: "", tool_call_id: open?.id ?? "", name: open?.function?.name ?? "" };
+  return { role: "tool", content: "", tool_call_id: open?.id ?? "", name: functionOf(open ?? {}).name ?? "" };
 }
 
-function callsView(message, at, put, redraw, replace) {
-  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+/** What has the name and the arguments of a call: the call itself in some formats, an object in it in those of OpenAI. */
+function functionOf(call) {
+  return call.function ?? call;
+}
+
+/**
+ * The calls of a message.
+ *
+ * @param {object[]} calls
+ * @param {(calls: object[]) => void} change tells that a value was changed
+ * @param {(calls: object[]) => void} redraw tells that a call was added or removed
+ */
+function callsView(calls, change, redraw) {
   // The editor changes one call after the other, so it keeps its own list.
   const list = structuredClone(calls);
-  const tell = () => put(at, { tool_calls: list });
-  const one = (call, index) =>
-    h(
+  const one = (call, index) => {
+    const small = (label, owner, key, rows) => {
+      const put = (value) => {
+        owner(list[index])[key] = value;
+        change(structuredClone(list));
+      };
+      return valueField(label, owner(call)[key], put, { rows, class: "mono" });
+    };
+    const remove = () => redraw(list.filter((_, other) => other !== index));
+    return h(
       "li",
       { class: "call" },
       h(
         "div",
         { class: "pair" },
-        field(
-          "Function",
-          area(call.function?.name ?? "", (value) => ((list[index].function.name = value), tell()), { rows: 1, class: "mono" }),
-        ),
-        field(
-          "Id",
-          area(call.id ?? "", (value) => ((list[index].id = value), tell()), { rows: 1, class: "mono" }),
-        ),
+        h("div", {}, small("Function", functionOf, "name", 1)),
+        h("div", {}, small("Id", (all) => all, "id", 1)),
       ),
-      field(
-        "Arguments, JSON",
-        area(argumentsOf(call), (value) => ((list[index].function.arguments = value), tell()), { rows: 2, class: "mono" }),
-      ),
-      button(
-        "Remove the call",
-        () =>
-          redraw(
-            replace(
-              at,
-              withCalls(
-                message,
-                list.filter((_, other) => other !== index),
-              ),
-            ),
-            at,
-          ),
-        { class: "button small" },
-      ),
+      small("Arguments, JSON", functionOf, "arguments", 2),
+      button("Remove the call", remove, { class: "button small" }),
     );
-  const add = () =>
-    redraw(replace(at, withCalls(message, [...list, { ...structuredClone(CALL), id: `call_${list.length + 1}` }])), at);
+  };
+  const add = () => redraw([...list, { ...structuredClone(CALL), id: `call_${list.length + 1}` }]);
   return h(
     "div",
     {},
@@ -167,11 +195,6 @@ function withCalls(message, calls) {
   return calls.length > 0 ? { ...rest, tool_calls: calls } : rest;
 }
 
-function argumentsOf(call) {
-  const value = call.function?.arguments;
-  return typeof value === "string" ? value : JSON.stringify(value ?? {});
-}
-
 /**
  * The messages as JSON, to be edited as text.
  *
@@ -183,8 +206,8 @@ export function conversationText(messages, change) {
   const take = (value) => {
     try {
       const list = JSON.parse(value);
-      if (!Array.isArray(list) || list.some((one) => typeof one?.role !== "string"))
-        throw new Error("expected a list of messages, each with a role");
+      const wrong = wrongWith({ messages: list });
+      if (wrong !== null) throw new Error(wrong);
       fill(problem);
       change(list);
     } catch (error) {

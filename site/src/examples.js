@@ -65,5 +65,6 @@ export const FIRST = {
   generation: true,
   thinking: "",
   variables: "",
+  toolChoice: "auto",
   other: sourceOf(EXAMPLES[1]),
 };

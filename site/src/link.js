@@ -1,5 +1,7 @@
 // The state in a link: in the fragment, which no server sees. JSON, compressed, in base64url, after a number of the version.
 
+import { KEYS, wrongWith } from "./state.js";
+
 const VERSION = "1.";
 
 // What a fragment may become when it is unpacked, and how long it may be: longer ones are cut by mail programs and chats.
@@ -27,13 +29,12 @@ export async function encode(state) {
 }
 
 /**
- * The state of a fragment: only what has the type of the same entry in `like`.
+ * The state of a fragment: only what a state of this page has.
  *
  * @param {string} fragment without the `#`
- * @param {object} like
  * @returns {Promise<object>}
  */
-export async function decode(fragment, like) {
+export async function decode(fragment) {
   if (!/^\d+\./.test(fragment)) throw new LinkError(`The link does not hold a state of this page. ${NEXT}`);
   if (!fragment.startsWith(VERSION))
     throw new LinkError("The link was made by a newer version of this page. Load the newest one.");
@@ -46,24 +47,11 @@ export async function decode(fragment, like) {
   } catch {
     throw new LinkError(`The link is damaged: a part of it is missing or changed. ${NEXT}`);
   }
-  if (!hasShape(state, {})) throw new LinkError(`The link does not hold a state of this page. ${NEXT}`);
-  const wrong = Object.keys(like).find((key) => key in state && !hasShape(state[key], like[key]));
-  if (wrong !== undefined) throw new LinkError(`The link is damaged: \`${wrong}\` is not what this page writes there. ${NEXT}`);
-  return Object.fromEntries(
-    Object.keys(like)
-      .filter((key) => key in state)
-      .map((key) => [key, state[key]]),
-  );
-}
-
-/** Whether a value has the type of another; of an object, each entry that the other has must be there. Null is a number that is absent. */
-function hasShape(value, like) {
-  if (like === null) return value === null || typeof value === "number";
-  if (value === null) return false;
-  if (Array.isArray(like)) return Array.isArray(value) && value.every((item) => typeof item === "object" && item !== null);
-  if (typeof like !== "object") return typeof value === typeof like;
-  if (typeof value !== "object" || Array.isArray(value)) return false;
-  return Object.keys(like).every((key) => hasShape(value[key], like[key]) && value[key] !== undefined);
+  if (typeof state !== "object" || state === null || Array.isArray(state))
+    throw new LinkError(`The link does not hold a state of this page. ${NEXT}`);
+  const problem = wrongWith(state);
+  if (problem !== null) throw new LinkError(`The link is damaged: ${problem}. ${NEXT}`);
+  return Object.fromEntries(KEYS.filter((key) => Object.hasOwn(state, key)).map((key) => [key, state[key]]));
 }
 
 async function through(bytes, transform, largest) {

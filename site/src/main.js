@@ -44,8 +44,18 @@ function draw() {
     tabs.show(id);
     const changed = unseen.get(id);
     unseen.set(id, new Set());
-    if (!updates.has(id)) updates.set(id, make(app, tabs.panels.get(id)));
-    else updates.get(id)(changed);
+    const panel = tabs.panels.get(id);
+    try {
+      if (!updates.has(id)) updates.set(id, make(app, panel));
+      else updates.get(id)(changed);
+      app.isBroken = false;
+    } catch (error) {
+      // A defect of this page. The other tabs work on, the next change draws this one anew, and the state is not saved.
+      app.isBroken = true;
+      updates.delete(id);
+      const next = "change the template, or load the page anew";
+      fill(panel, errorView(new Error(`The page cannot draw this: ${error.message}\n  = next: ${next}`)));
+    }
   };
   app.listen((changed) => {
     if (changed.has("model") && !app.model.busy) {
@@ -69,7 +79,8 @@ function draw() {
 
 async function copyLink() {
   if ((await app.save()) === null) {
-    announce("This is too large for a link. Save the template as a file and send that.");
+    const why = app.isBroken ? "The page cannot draw this, so there is no link to it." : "This is too large for a link.";
+    announce(`${why} Save the template as a file and send that.`);
     return;
   }
   try {

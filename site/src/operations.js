@@ -9,11 +9,12 @@ import {
   lintTokenizerConfig,
   Model,
 } from "unjinja/full";
+import { contentOf } from "./file_text.js";
 
 /**
  * @typedef {object} Source What a model is made from.
- * @property {"template" | "spec" | "known"} kind
- * @property {string} text the template, the spec, or the name of a supported model
+ * @property {"template" | "spec" | "known" | "config"} kind `config`: a `tokenizer_config.json` of which no template can be read
+ * @property {string} text the template, the spec, the name of a supported model, or the text of the file
  * @property {string} name how it is called in messages
  * @property {Record<string, unknown>} [tokens] the rest of a `tokenizer_config.json`: `bos_token`, `eos_token` and others
  */
@@ -56,6 +57,7 @@ function modelOf(source) {
 function makeModel({ kind, text, name, tokens }) {
   if (kind === "known") return Model.known(text);
   if (kind === "spec") return Model.fromSpec(text);
+  if (kind === "config") return Model.fromTokenizerConfig(text, { name });
   if (tokens === undefined) return Model.fromTemplate(text, { name });
   return Model.fromTokenizerConfig(configOf({ text, tokens }), { name });
 }
@@ -70,21 +72,46 @@ function given(options) {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== ""));
 }
 
-async function modelOfFile(file, options, variant) {
-  const load = (name) => {
-    const values = { ...options, ...given({ variant: name }) };
-    return file instanceof Blob ? Model.fromGguf(file, values) : Model.fromTokenizerConfig(file, values);
-  };
+function loadFile(file, options) {
+  return file instanceof Blob ? Model.fromGguf(file, options) : Model.fromTokenizerConfig(file, options);
+}
+
+/** The template and the tokens of a file, if its template can be analysed. */
+async function readSound(file, options) {
+  const model = await loadFile(file, options);
+  const { template: text, tokens } = model.toJSON();
+  model.dispose();
+  const others = { bos_token: tokens.bos ?? undefined, eos_token: tokens.eos ?? undefined };
+  return { text, tokens: { ...tokens.others, ...given(others) } };
+}
+
+// In its place a file is read for its tokens alone.
+const ANY = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+/** The same where the template cannot be analysed; undefined if the file itself is the fault. */
+async function readUnsound(file, { template, variant }) {
+  const { templates, tokens } = await contentOf(file);
+  const text = template ?? templates.find(({ name }, _, all) => (variant === undefined ? all.length === 1 : name === variant))?.text;
+  if (text === undefined) return undefined;
+  return { text, tokens: tokens ?? (await readSound(file, { template: ANY })).tokens };
+}
+
+async function readFile(file, options) {
   try {
-    return { model: await load(), names: [] };
+    return await readSound(file, options);
   } catch (error) {
-    // The package says which templates there are.
-    const several = /it has several templates\s*= next: name one as `variant`: (.*)/.exec(error.message);
-    if (several === null) throw error;
-    const names = JSON.parse(`[${several[1]}]`);
-    const chosen = variant ?? (names.includes("tool_use") ? "tool_use" : names[0]);
-    return { model: await load(chosen), names, chosen };
+    // A template that cannot be analysed is explained, as if it were pasted alone.
+    const content = await readUnsound(file, options).catch(() => undefined);
+    if (content === undefined) throw error;
+    return content;
   }
+}
+
+/** The names in the error of a file with several templates. */
+function namesIn(error) {
+  const several = /it has several templates\s*= next: name one as `variant`: (.*)/.exec(error.message);
+  if (several === null) throw error;
+  return JSON.parse(`[${several[1]}]`);
 }
 
 /** A model that only reads: made from a spec, without another analysis. */
@@ -110,11 +137,14 @@ const OPERATIONS = {
    * for tools is taken where none is named.
    */
   async read({ file, variant, template }) {
-    const { model, names, chosen } = await modelOfFile(file, given({ template }), variant);
-    const { template: text, tokens } = model.toJSON();
-    model.dispose();
-    const others = { bos_token: tokens.bos ?? undefined, eos_token: tokens.eos ?? undefined };
-    return { text, tokens: { ...tokens.others, ...given(others) }, names, chosen };
+    const options = given({ template });
+    try {
+      return { ...(await readFile(file, options)), names: [] };
+    } catch (error) {
+      const names = namesIn(error);
+      const chosen = variant ?? (names.includes("tool_use") ? "tool_use" : names[0]);
+      return { ...(await readFile(file, { ...options, variant: chosen })), names, chosen };
+    }
   },
 
   /** A stream in pieces: the events of each piece, and what is held back after it. */

@@ -4,14 +4,10 @@ import { block, fill, fold, h, legend, line, marker } from "../../cli/src/explai
 import { messageView, outputFindings, outputText, PIECES, verdict, waitsFor } from "../../cli/src/explain/page/output.js";
 import { toolsOf } from "./app.js";
 import { run } from "./engine.js";
-import { area, button, choice, errorView, field, insteadOf, latest, tick } from "./parts.js";
+import { area, button, choice, errorView, field, insteadOf, latest, showNow, tick } from "./parts.js";
+import { CHOICES } from "./state.js";
 
-const SIZES = [
-  ["1", "1 character"],
-  ["4", "4 characters"],
-  ["16", "16 characters"],
-  ["64", "64 characters"],
-];
+const SIZES = CHOICES.size.map((size) => [String(size), size === 1 ? "1 character" : `${size} characters`]);
 
 // More pieces than these cannot be told apart on a slider.
 const MOST_PIECES = 2_000;
@@ -66,7 +62,7 @@ export function parseTab(app, panel) {
   const showOnly = (...nodes) => {
     player.element.hidden = true;
     fill(details);
-    fill(reading, nodes);
+    showNow(draw, nodes);
   };
 
   const update = (changed) => {
@@ -244,6 +240,9 @@ function playerOf(app) {
     stop();
     move(Number(slider.value) + by);
   };
+  // Nobody watches what is played elsewhere.
+  app.listen(() => app.state.tab !== "parse" && stop());
+  document.addEventListener("visibilitychange", () => document.hidden && stop());
   const size = choice(String(app.state.size), SIZES, (value) => app.set({ size: Number(value), at: null }));
   const element = h(
     "div",

@@ -146,7 +146,9 @@ export function latest(element) {
     element.setAttribute("aria-busy", "true");
     let nodes;
     try {
-      nodes = draw(await work());
+      const made = await work();
+      if (number !== count) return;
+      nodes = draw(made);
     } catch (error) {
       nodes = errorView(error);
     }
@@ -154,6 +156,19 @@ export function latest(element) {
     element.removeAttribute("aria-busy");
     fill(element, nodes);
   };
+}
+
+/**
+ * Shows something at once, also where the result of an earlier run is still awaited.
+ *
+ * @param {ReturnType<typeof latest>} draw
+ * @param {unknown} view
+ */
+export function showNow(draw, view) {
+  return draw(
+    () => view,
+    (same) => same,
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import { block, fill, fold, h, legend, marker, pre } from "../../cli/src/explain
 import { toolsOf } from "./app.js";
 import { conversationEditor, conversationFold } from "./conversation.js";
 import { run } from "./engine.js";
-import { area, choice, copyButton, field, insteadOf, latest, tick } from "./parts.js";
+import { area, choice, copyButton, field, insteadOf, latest, showNow, tick } from "./parts.js";
 
 /**
  * @param {import("./app.js").App} app
@@ -83,18 +83,12 @@ export function promptTab(app, panel) {
 
   const update = (changed) => {
     if (app.model.busy) return;
-    if (app.model.empty) return fill(result, insteadOf(app.model));
+    if (app.model.empty) return showNow(draw, insteadOf(app.model));
     if (tools.value !== app.state.tools && document.activeElement !== tools) tools.value = app.state.tools;
     if (!["model", "messages", "tools", "variables", "thinking", "generation"].some((name) => changed.has(name))) return;
     if (app.state.source.kind !== "template") {
-      fill(
-        result,
-        h(
-          "p",
-          { class: "empty" },
-          "A prompt needs the text of the template. Paste it above to see what it makes of this conversation.",
-        ),
-      );
+      const note = "A prompt needs the text of the template. Paste it under “Template” to see what it makes of this conversation.";
+      showNow(draw, insteadOf(app.model) ?? h("p", { class: "empty" }, note));
       return;
     }
     draw(

@@ -8,29 +8,53 @@ import { NOTHING, takeEdited, takeFiles } from "./sources.js";
 
 /* global KNOWN_MODELS */
 
+const HINT = "Paste a chat template, a tokenizer_config.json or a format spec";
+
 /** Supported models: the name of a spec and the ids on the Hub. */
 export const KNOWN = KNOWN_MODELS;
 
 /**
- * Takes sources, one after the other: says what is wrong with one, and offers the templates of a file that has several.
+ * Takes sources, one after the other: says what is wrong with one, offers the templates of a file that has several, and says which of
+ * several files it was.
  *
  * @param {(source: import("./operations.js").Source) => void} apply
+ * @param {(files: File[]) => void} [compare] what can be done with the files that were left out
  */
-export function taker(apply) {
+export function taker(apply, compare) {
   const element = h("div", { class: "problem" });
+  let count = 0;
   const take = async (work) => {
+    const number = (count += 1);
     element.setAttribute("aria-busy", "true");
     try {
-      const { source, several } = await work();
-      fill(element, several && field("Template of the file", variantChoice(several, take)));
+      const { source, several, leftOut } = await work();
+      // Another one came meanwhile.
+      if (number !== count) return;
       apply(source);
+      const hadFocus = element.contains(document.activeElement);
+      fill(
+        element,
+        several && field("Template of the file", variantChoice(several, take)),
+        leftOut && leftOutView(leftOut, compare),
+      );
+      if (hadFocus) element.querySelector("select, button")?.focus();
     } catch (error) {
-      fill(element, errorView(error));
+      if (number === count) fill(element, errorView(error));
     } finally {
-      element.removeAttribute("aria-busy");
+      if (number === count) element.removeAttribute("aria-busy");
     }
   };
   return { element, take };
+}
+
+function leftOutView({ taken, others }, compare) {
+  const names = others.map(({ name }) => line(name)).join(", ");
+  return h(
+    "p",
+    { class: "left-out", role: "status" },
+    `${line(taken)} was taken, ${names} ${others.length === 1 ? "was" : "were"} not. `,
+    compare && button(`Compare it with ${line(others[0].name)}`, () => compare([others[0]]), { class: "button small" }),
+  );
 }
 
 function variantChoice({ names, chosen, choose }, take) {
@@ -89,12 +113,17 @@ export function fileButton(choose) {
  * @param {Element} panel
  */
 export function sourcePanel(app, panel) {
-  const { element: problem, take } = taker((source) => app.set({ source }));
+  const { element: other, take: takeOther } = taker((source) => app.set({ other: source, tab: "compare" }));
+  const compare = (files) => takeOther(() => takeFiles(files));
+  const { element: problem, take } = taker((source) => {
+    fill(other);
+    app.set({ source });
+  }, compare);
   const text = area(app.state.source.text, (value) => take(() => takeEdited(app.state.source, value)), {
     class: "mono template",
     id: newId(),
     "aria-label": "The text of the template",
-    placeholder: "Paste a chat template, a tokenizer_config.json or a format spec",
+    placeholder: HINT,
   });
   const about = h("div", { class: "about" });
   const known = h("div", { class: "problem" });
@@ -108,8 +137,9 @@ export function sourcePanel(app, panel) {
     ),
     about,
     problem,
-    text,
+    other,
     known,
+    text,
     h(
       "p",
       { class: "note" },
@@ -119,16 +149,30 @@ export function sourcePanel(app, panel) {
     ),
   ]);
   dropAnywhere((files) => take(() => takeFiles(files)));
+  // Where no field has the focus, a text that is pasted is a template, if there is none or the focus is in this panel.
+  addEventListener("paste", (event) => {
+    const { target, clipboardData } = event;
+    const isTyped = target.closest?.("textarea, input, [contenteditable]");
+    const isWanted = panel.contains(target) || app.model.empty || app.state.source.kind === "known";
+    if (isTyped || !isWanted || !clipboardData) return;
+    event.preventDefault();
+    const files = Array.from(clipboardData.files);
+    const value = clipboardData.getData("text");
+    if (files.length > 0) take(() => takeFiles(files));
+    else if (value !== "") take(() => takeEdited(NOTHING, value));
+  });
 
   const update = (changed) => {
     const { source } = app.state;
     const isKnown = source.kind === "known";
     if (changed.has("source")) {
-      text.hidden = isKnown;
-      if (!isKnown && text.value !== source.text) text.value = source.text;
+      const shown = isKnown ? "" : source.text;
+      if (text.value !== shown) text.value = shown;
+      text.placeholder = isKnown ? "Paste the template of this model here, or another one" : HINT;
       fill(known, isKnown && knownView(source));
     }
     const { explanation, error, busy } = app.model;
+    about.setAttribute("aria-busy", String(busy));
     const size = isKnown ? "a supported model" : `${source.text.length.toLocaleString("en")} characters`;
     const tokens = Object.entries(source.tokens ?? {})
       .filter(([, value]) => typeof value === "string")
@@ -155,7 +199,7 @@ function knownView({ name }) {
       "p",
       {},
       "The page knows the format of this model, but not the text of its template. The tabs Turn and Parse work, and the grammars in " +
-        "Check. Paste its template to see the comparisons, to render prompts, to find faults and to compare.",
+        "Check. Paste its template into the field to see the comparisons, to render prompts, to find faults and to compare.",
     ),
     models.length > 0 && h("p", { class: "note" }, `For ${models.join(", ")}.`),
   );

@@ -7,6 +7,7 @@ import { run } from "./engine.js";
  * @typedef {object} Taken What was made of a text or of files.
  * @property {Source} source
  * @property {{ names: string[], chosen: string, choose: (name: string) => Promise<Taken> }} [several] if a file has several templates
+ * @property {{ taken: string, others: File[] }} [leftOut] the name of the file that was taken, and those that were not
  */
 
 const PASTED = "pasted";
@@ -57,16 +58,22 @@ async function takeText(text, name) {
 }
 
 /**
- * A source whose text was changed: one that begins or ends as before is the same template, with its name and tokens.
+ * A source whose text was changed: one that begins or ends as before is the same template, with its name and tokens. A text that
+ * cannot be read is taken with its error, which then stands where the views of the last template stood.
  *
  * @param {Source} source
  * @param {string} text
  * @returns {Promise<Taken>}
  */
 export async function takeEdited(source, text) {
-  const taken = await takeText(text, PASTED);
+  let taken;
+  try {
+    taken = await takeText(text, PASTED);
+  } catch {
+    return { source: { kind: "config", name: PASTED, text } };
+  }
   const isSame = [(whole) => whole.slice(0, 40), (whole) => whole.slice(-40)].some((part) => part(source.text) === part(text));
-  if (!isSame || taken.source.text !== text) return taken;
+  if (!isSame || source.kind !== taken.source.kind || taken.source.text !== text) return taken;
   return { source: { ...source, ...taken.source, name: source.name } };
 }
 
@@ -81,20 +88,27 @@ function nameOf(file) {
 }
 
 /**
- * The source in files: one, or a file of tokens with the template next to it.
+ * The source in files: the first one, or a file of tokens with the template next to it. It says which files were left out.
  *
  * @param {readonly File[]} files
  * @returns {Promise<Taken>}
  */
 export async function takeFiles(files) {
   const [first] = files;
+  const taken = (part, used) => {
+    const others = files.filter((file) => !used.includes(file));
+    return others.length > 0 ? { ...part, leftOut: { taken: used[0].name, others } } : part;
+  };
   const head = new Uint8Array(await first.slice(0, 4).arrayBuffer());
-  if (new TextDecoder().decode(head) === "GGUF") return takeFile(nameOf(first.name), { file: first });
-  const texts = await Promise.all(files.map(textOf));
+  if (new TextDecoder().decode(head) === "GGUF") return taken(await takeFile(nameOf(first.name), { file: first }), [first]);
+  // A file that is left out need not be a text.
+  const texts = await Promise.all(files.map((file) => (file === first ? textOf(file) : textOf(file).catch(() => ""))));
   const config = texts.findIndex(isConfig);
-  if (config < 0 || texts.length === 1) return takeText(texts[0], nameOf(first.name));
-  const other = config === 0 ? 1 : 0;
-  return takeFile(nameOf(files[other].name), { file: texts[config], template: texts[other] });
+  if (config < 0 || files.length === 1) return taken(await takeText(texts[0], nameOf(first.name)), [first]);
+  const other = texts.findIndex((text, at) => at !== config && text.trim() !== "" && !isConfig(text));
+  if (other < 0) return taken(await takeText(texts[config], nameOf(files[config].name)), [files[config]]);
+  const file = { file: texts[config], template: texts[other] };
+  return taken(await takeFile(nameOf(files[other].name), file), [files[other], files[config]]);
 }
 
 const LARGEST = 32 << 20;

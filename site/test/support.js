@@ -6,6 +6,7 @@ import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync } from 
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join, resolve } from "node:path";
+import { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
 
 export const work = resolve(process.env.UNJINJA_SITE ?? "target/site");
@@ -36,7 +37,7 @@ export async function bundled(entry) {
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 
 /** Serves the built page, and nothing else. */
-export async function serve() {
+async function serve() {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://page").pathname);
     const file = join(dist, path === "/" ? "index.html" : path);
@@ -64,7 +65,7 @@ const FLAGS = [
 ];
 
 /** A browser with an empty profile. */
-export async function browser() {
+async function browser() {
   const profile = mkdtempSync(join(tmpdir(), "unjinja-site-"));
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const launched = await chromium.launch({
@@ -77,6 +78,30 @@ export async function browser() {
     async close() {
       await launched.close();
       rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/**
+ * A browser and a server of the page, for all tests of a file.
+ *
+ * @returns {{ open: (url: string, options?: object) => Promise<import("playwright-core").Page>, url: string }}
+ */
+export function forAll() {
+  let chrome;
+  let server;
+  before(async () => {
+    chrome = await browser();
+    server = await serve();
+  });
+  after(async () => {
+    await chrome.close();
+    server.close();
+  });
+  return {
+    open: (url, options) => chrome.open(url, options),
+    get url() {
+      return server.url;
     },
   };
 }
@@ -161,11 +186,8 @@ export async function openAll(page, selector = "main") {
   }
 }
 
-// What axe finds that is neither serious nor critical, once each.
-const lesser = new Map();
-
-/** Checks what must hold of every page, and takes a picture of it. */
-export async function check(page, name) {
+/** Checks that nothing is wider than the window. */
+export async function fits(page, name) {
   const { scroll, client, widest } = await page.evaluate(() => {
     const html = document.documentElement;
     const isBoxed = (element) => {
@@ -177,14 +199,79 @@ export async function check(page, name) {
       (one) => one.getBoundingClientRect().right > html.clientWidth + 1 && !isBoxed(one),
     );
     return {
-      scroll: html.scrollWidth,
-      client: html.clientWidth,
+      scroll: document.scrollingElement.scrollWidth,
+      client: Math.min(html.clientWidth, innerWidth),
       widest: out ? `${out.tagName}.${out.className}: ${out.textContent.slice(0, 60)}` : "",
     };
   });
-  assert.ok(scroll <= client, `${name}: ${scroll} pixels wide in a window of ${client}`);
+  assert.ok(scroll <= client, `${name}: ${scroll} pixels wide in a window of ${client}; ${widest}`);
   assert.equal(widest, "", `${name}: out of the window`);
-  await page.screenshot({ path: join(work, "shots", `${name}.png`), fullPage: true });
+}
+
+/** A picture of the page, to look at. */
+export const shoot = (page, name) => page.screenshot({ path: join(work, "shots", `${name}.png`), fullPage: true });
+
+/** A `tokenizer_config.json`. */
+export const config = (templates, more = {}) =>
+  JSON.stringify({ bos_token: "<s>", eos_token: { content: "</s>" }, chat_template: templates, ...more });
+
+export const SIMPLE =
+  "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+/** Chooses files with the button of a part of the page. */
+export async function chooseFiles(page, part, ...files) {
+  const chooser = page.waitForEvent("filechooser");
+  await page.locator(part).getByRole("button", { name: "Choose a file" }).click();
+  await (
+    await chooser
+  ).setFiles(files.map(([name, content]) => ({ name, mimeType: "application/octet-stream", buffer: Buffer.from(content) })));
+  await page.waitForTimeout(150);
+  await settled(page);
+}
+
+/** Drops files on the page. */
+export async function drop(page, ...files) {
+  await page.evaluate((all) => {
+    const data = new DataTransfer();
+    for (const [name, content] of all) data.items.add(new File([content], name));
+    for (const type of ["dragenter", "dragover", "drop"])
+      dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }, files);
+  await page.waitForTimeout(150);
+  await settled(page);
+}
+
+/** A GGUF file of version 3 with these keys, no tensors, and then `weights` bytes. Values are texts, lists of texts, or numbers. */
+export function gguf(keys, weights = 0) {
+  const number = (value, size) => {
+    const bytes = Buffer.alloc(size);
+    bytes.writeUInt32LE(value);
+    return bytes;
+  };
+  const string = (value) => Buffer.concat([number(Buffer.byteLength(value), 8), Buffer.from(value)]);
+  const typed = (value) => {
+    if (typeof value === "number") return [number(4, 4), number(value, 4)];
+    if (typeof value === "string") return [number(8, 4), string(value)];
+    return [number(9, 4), number(8, 4), number(value.length, 8), ...value.map(string)];
+  };
+  const entries = Object.entries(keys);
+  return Buffer.concat([
+    Buffer.from("GGUF"),
+    number(3, 4),
+    number(0, 8),
+    number(entries.length, 8),
+    ...entries.flatMap(([key, value]) => [string(key), ...typed(value)]),
+    Buffer.alloc(weights),
+  ]);
+}
+
+// What axe finds that is neither serious nor critical, once each.
+const lesser = new Map();
+
+/** Checks what must hold of every page, and takes a picture of it. */
+export async function check(page, name) {
+  await fits(page, name);
+  await shoot(page, name);
   // In a world of its own, so that the policy of the page does not concern it.
   const session = await page.context().newCDPSession(page);
   const { frameTree } = await session.send("Page.getFrameTree");

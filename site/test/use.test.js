@@ -1,19 +1,10 @@
 // The page with the keyboard alone, its links, files that are dropped and chosen, and texts that are meant to do harm.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { browser, check, choose, folderUrl, paste, serve, settled, text, type } from "./support.js";
+import { test } from "node:test";
+import { check, choose, chooseFiles, config, drop, folderUrl, forAll, gguf, paste, settled, SIMPLE, text, type } from "./support.js";
 
-let chrome;
-let server;
-before(async () => {
-  chrome = await browser();
-  server = await serve();
-});
-after(async () => {
-  await chrome.close();
-  server.close();
-});
+const site = forAll();
 
 /** What has the focus: its role or element, and its name. */
 const focused = (page) =>
@@ -28,7 +19,7 @@ const focused = (page) =>
   });
 
 test("the keyboard alone reaches everything", async () => {
-  const page = await chrome.open(folderUrl);
+  const page = await site.open(folderUrl);
   await page.keyboard.press("Tab");
   assert.equal((await focused(page)).text, "Skip to the views");
   await page.keyboard.press("Enter");
@@ -84,7 +75,7 @@ test("the keyboard alone reaches everything", async () => {
 });
 
 test("a link holds the state", async () => {
-  const page = await chrome.open(server.url);
+  const page = await site.open(site.url);
   await paste(page, text("templates/channels.jinja"));
   await choose(page, "parse");
   await type(page, page.getByLabel("What the model wrote"), text("cli/tests/page/channels.txt"));
@@ -95,7 +86,7 @@ test("a link holds the state", async () => {
   const link = await page.evaluate(() => navigator.clipboard.readText());
   assert.equal(link, page.url());
   const shown = await page.locator("#panel-parse").innerText();
-  const other = await chrome.open(link);
+  const other = await site.open(link);
   await settled(other);
   assert.equal(await other.locator("#tab-parse").getAttribute("aria-selected"), "true");
   assert.equal(await other.locator("#panel-parse").innerText(), shown);
@@ -104,8 +95,63 @@ test("a link holds the state", async () => {
   await page.done();
 });
 
+test("what is played stops when the tab is left, and the link is written meanwhile", async () => {
+  const page = await site.open(site.url);
+  const panel = await choose(page, "parse");
+  const place = () => page.locator("#slider").inputValue();
+  await page.waitForURL(/#1\./);
+  const before = page.url();
+  await panel.getByRole("button", { name: "Play" }).click();
+  await page.waitForFunction(() => Number(document.getElementById("slider").value) >= 2);
+  // While it plays, too.
+  await page.waitForFunction((old) => location.href !== old, before);
+  await choose(page, "turn");
+  await page.waitForTimeout(100);
+  const left = await place();
+  await page.waitForTimeout(700);
+  assert.equal(await place(), left);
+  const other = await site.open(page.url());
+  assert.equal(await other.locator("#tab-turn").getAttribute("aria-selected"), "true");
+  await other.done();
+  // A page that is hidden plays nothing.
+  await choose(page, "parse");
+  assert.ok(await panel.getByRole("button", { name: "Play" }).isVisible());
+  await panel.getByRole("button", { name: "Play" }).click();
+  assert.ok(await panel.getByRole("button", { name: "Pause" }).isVisible());
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { get: () => true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  assert.ok(await panel.getByRole("button", { name: "Play" }).isVisible());
+  assert.deepEqual(page.wrong, []);
+  await page.done();
+});
+
+test("a link holds which calls the grammars ask for", async () => {
+  const page = await site.open(site.url);
+  const panel = await choose(page, "check");
+  await panel.getByLabel("For grammars, the model").selectOption("required");
+  await settled(page);
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await page.waitForFunction(() => document.getElementById("status").innerText.includes("copied"));
+  const other = await site.open(await page.evaluate(() => navigator.clipboard.readText()));
+  assert.equal(await other.locator("#panel-check").getByLabel("For grammars, the model").inputValue(), "required");
+  const grammarOf = async (one) => {
+    await one.getByText("GBNF for llama.cpp").click();
+    await settled(one);
+    return one.locator(".copied pre").innerText();
+  };
+  const [left, right] = [await grammarOf(page), await grammarOf(other)];
+  assert.equal(left, right);
+  await other.locator("#panel-check").getByLabel("For grammars, the model").selectOption("none");
+  await settled(other);
+  assert.notEqual(await other.locator("#panel-check [data-name^=GBNF] .body").innerText(), right);
+  await other.done();
+  await page.done();
+});
+
 test("the state of a page in a folder comes back when it is loaded again", async () => {
-  const page = await chrome.open(folderUrl);
+  const page = await site.open(folderUrl);
   await choose(page, "compare");
   await page.waitForURL(/^file:.*#1\./);
   await page.reload();
@@ -117,7 +163,7 @@ test("the state of a page in a folder comes back when it is loaded again", async
 
 test("a damaged link gives a message and a page that works", async () => {
   for (const fragment of ["nonsense", "1.", "1.AAAA", "9.abc", "1.%F0%9F", "x".repeat(100_000)]) {
-    const page = await chrome.open(`${server.url}#${fragment}`);
+    const page = await site.open(`${site.url}#${fragment}`);
     assert.match(await page.locator("#source .reason").innerText(), /link/i);
     assert.match(await page.locator("#panel-turn").innerText(), /supported/);
     assert.equal(new URL(page.url()).hash, "");
@@ -127,47 +173,8 @@ test("a damaged link gives a message and a page that works", async () => {
   }
 });
 
-const config = (templates, more = {}) =>
-  JSON.stringify({ bos_token: "<s>", eos_token: { content: "</s>" }, chat_template: templates, ...more });
-const SIMPLE =
-  "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
-
-/** Chooses files with the button. */
-async function chooseFiles(page, ...files) {
-  const chooser = page.waitForEvent("filechooser");
-  await page.locator("#source").getByRole("button", { name: "Choose a file" }).click();
-  await (
-    await chooser
-  ).setFiles(files.map(([name, content]) => ({ name, mimeType: "application/octet-stream", buffer: Buffer.from(content) })));
-  await page.waitForTimeout(150);
-  await settled(page);
-}
-
-/** A GGUF file with a template: version 3, no tensors, and then `weights` bytes. */
-function gguf(template, weights) {
-  const string = (value) => {
-    const bytes = Buffer.from(value);
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64LE(BigInt(bytes.length));
-    return Buffer.concat([length, bytes]);
-  };
-  const head = Buffer.alloc(20);
-  head.writeUInt32LE(3, 0);
-  head.writeBigUInt64LE(1n, 12);
-  const type = Buffer.alloc(4);
-  type.writeUInt32LE(8);
-  return Buffer.concat([
-    Buffer.from("GGUF"),
-    head,
-    string("tokenizer.chat_template"),
-    type,
-    string(template),
-    Buffer.alloc(weights),
-  ]);
-}
-
 test("every supported model has a picture, and each of its literals a name", async () => {
-  const page = await chrome.open(folderUrl);
+  const page = await site.open(folderUrl);
   const names = await page.locator("#source option[value^=known]").evaluateAll((options) => options.map((one) => one.value));
   assert.ok(names.length > 50);
   for (const name of names) {
@@ -188,16 +195,16 @@ test("every supported model has a picture, and each of its literals a name", asy
 });
 
 test("files of every kind are taken", async () => {
-  const page = await chrome.open(folderUrl);
+  const page = await site.open(folderUrl);
   const source = page.locator("#source");
   const turn = page.locator("#panel-turn");
-  await chooseFiles(page, ["My Model.jinja", text("templates/hermes.jinja")]);
+  await chooseFiles(page, "#source", ["My Model.jinja", text("templates/hermes.jinja")]);
   assert.match(await source.innerText(), /my_model/);
   assert.match(await turn.innerText(), /json_native/);
-  await chooseFiles(page, ["tokenizer_config.json", config(SIMPLE)]);
+  await chooseFiles(page, "#source", ["tokenizer_config.json", config(SIMPLE)]);
   assert.equal(await source.locator("textarea").inputValue(), SIMPLE);
   assert.match(await source.innerText(), /bos_token: <s>[^]*eos_token: <\/s>/);
-  await chooseFiles(page, [
+  await chooseFiles(page, "#source", [
     "tokenizer_config.json",
     config([
       { name: "default", template: SIMPLE },
@@ -210,22 +217,15 @@ test("files of every kind are taken", async () => {
   await settled(page);
   assert.equal(await source.locator("textarea").inputValue(), SIMPLE);
   // A file of tokens, and the template next to it.
-  await chooseFiles(page, ["tokenizer_config.json", config(undefined)], ["chat_template.jinja", SIMPLE]);
+  await chooseFiles(page, "#source", ["tokenizer_config.json", config(undefined)], ["chat_template.jinja", SIMPLE]);
   assert.equal(await source.locator("textarea").inputValue(), SIMPLE);
   assert.match(await source.innerText(), /bos_token: <s>/);
-  await chooseFiles(page, ["model.gguf", gguf(text("templates/hermes.jinja"), 20_000_000)]);
+  await chooseFiles(page, "#source", ["model.gguf", gguf({ "tokenizer.chat_template": text("templates/hermes.jinja") }, 20_000_000)]);
   assert.equal(await source.locator("textarea").inputValue(), text("templates/hermes.jinja"));
-  await chooseFiles(page, ["hermes.toml", text("generated/specs/qwen_qwen3_0_6b.toml")]);
+  await chooseFiles(page, "#source", ["hermes.toml", text("generated/specs/qwen_qwen3_0_6b.toml")]);
   assert.match(await turn.innerText(), /tag_based/);
   // Dropped.
-  await page.evaluate((content) => {
-    const data = new DataTransfer();
-    data.items.add(new File([content], "dropped.jinja"));
-    for (const type of ["dragenter", "dragover", "drop"])
-      dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
-  }, SIMPLE);
-  await page.waitForTimeout(150);
-  await settled(page);
+  await drop(page, ["dropped.jinja", SIMPLE]);
   assert.match(await source.innerText(), /dropped/);
   // Pasted as JSON.
   await paste(page, config(text("templates/hermes.jinja")));
@@ -235,7 +235,7 @@ test("files of every kind are taken", async () => {
 });
 
 test("files that are none give an error and leave the page as it was", async () => {
-  const page = await chrome.open(folderUrl);
+  const page = await site.open(folderUrl);
   const before = await page.locator("#source textarea").inputValue();
   const bad = [
     ["picture.png", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0x00]), /picture\.png: it is not UTF-8[^]*Next/],
@@ -244,7 +244,7 @@ test("files that are none give an error and leave the page as it was", async () 
     ["tokenizer_config.json", '{"chat_template": }', /JSON|template/],
   ];
   for (const [name, content, message] of bad) {
-    await chooseFiles(page, [name, content]);
+    await chooseFiles(page, "#source", [name, content]);
     assert.match(await page.locator("#source .problem .reason").innerText(), message);
     assert.equal(await page.locator("#source textarea").inputValue(), before);
   }
@@ -254,7 +254,7 @@ test("files that are none give an error and leave the page as it was", async () 
 });
 
 test("markers that are HTML, and names that are scripts, stay text", async () => {
-  const page = await chrome.open(server.url);
+  const page = await site.open(site.url);
   await paste(page, text("cli/tests/page/hostile.jinja"));
   await choose(page, "parse");
   await type(page, page.getByLabel("What the model wrote"), text("cli/tests/page/hostile.txt"));
@@ -277,7 +277,7 @@ test("markers that are HTML, and names that are scripts, stay text", async () =>
 });
 
 test("a megabyte of output and of template, and endless templates, end", async () => {
-  const page = await chrome.open(server.url);
+  const page = await site.open(site.url);
   await choose(page, "parse");
   const long = '<tool_call>\n{"name": "f", "arguments": {"a": "' + "ä<tool_call>😀".repeat(60_000);
   await type(page, page.getByLabel("What the model wrote"), long);
@@ -303,7 +303,7 @@ test("a megabyte of output and of template, and endless templates, end", async (
 });
 
 test("without motion, without a worker", async () => {
-  const page = await chrome.open(folderUrl, { reducedMotion: "reduce", wait: false });
+  const page = await site.open(folderUrl, { reducedMotion: "reduce", wait: false });
   await page.addInitScript(() => {
     globalThis.Worker = class {
       constructor() {
@@ -323,7 +323,7 @@ test("without motion, without a worker", async () => {
 });
 
 test("a page in a folder asks for its own files alone, once each", async () => {
-  const page = await chrome.open(folderUrl);
+  const page = await site.open(folderUrl);
   for (const tab of ["parse", "prompt", "check", "compare"]) await choose(page, tab);
   const files = page.requests
     .filter((address) => !/^(blob|data):/.test(address))
