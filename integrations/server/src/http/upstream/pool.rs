@@ -143,8 +143,9 @@ impl Pool {
         &self.config
     }
 
-    /// The upstreams for a request to this model, the best first; none if the model was there once and is no more.
-    async fn order(&self, (model, any_name): Wanted<'_>) -> Vec<Arc<Member>> {
+    /// The upstreams for a request to this model, the best first; none if the model was there once and is no more. Of equal ones, the
+    /// one at `turn` is the first.
+    async fn order(&self, (model, any_name): Wanted<'_>, turn: usize) -> Vec<Arc<Member>> {
         let mut order = Vec::new();
         for member in &self.members {
             let is_up = member.is_up();
@@ -156,7 +157,7 @@ impl Pool {
             let lacks = !models.is_empty() && Upstream::named(&models, model, any_name).is_none();
             order.push((lacks, !is_up, member.active.load(Ordering::Relaxed), member.clone()));
         }
-        let first = self.turn.fetch_add(1, Ordering::Relaxed) % order.len();
+        let first = turn % order.len();
         order.rotate_left(first);
         order.sort_by_key(|(lacks, is_down, active, _)| (*lacks, *is_down, *active));
         let has = order.iter().filter(|(lacks, ..)| !lacks).count();
@@ -170,13 +171,18 @@ impl Pool {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).contains(model)
     }
 
-    async fn tries(&self, wanted: Wanted<'_>) -> Tries<'_> {
-        Tries { pool: self, order: self.order(wanted).await.into_iter(), last: None }
+    async fn tries(&self, wanted: Wanted<'_>, turn: usize) -> Tries<'_> {
+        Tries { pool: self, order: self.order(wanted, turn).await.into_iter(), last: None }
+    }
+
+    /// The upstreams take turns. A count takes none: after each answer with one, the next request would come to the same upstream again.
+    fn next_turn(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Sends a prompt; `choice` says which of several answers to it this is. The answer begins to be read when its first piece is asked for.
     pub(crate) async fn send(&self, ask: &Ask, choice: usize) -> Result<Answer, Trouble> {
-        let mut tries = self.tries((&ask.model, ask.any_name)).await;
+        let mut tries = self.tries((&ask.model, ask.any_name), self.next_turn()).await;
         loop {
             let member = tries.next()?;
             match member.0.upstream.send(ask, choice).await {
@@ -194,7 +200,7 @@ impl Pool {
         trace: &Trace,
         (model, any_name): Wanted<'_>,
     ) -> Result<(Response, InUse), Trouble> {
-        let mut tries = self.tries((model, any_name)).await;
+        let mut tries = self.tries((model, any_name), self.next_turn()).await;
         loop {
             let member = tries.next()?;
             let name = member.0.upstream.name_of(model, any_name).await;
@@ -215,7 +221,7 @@ impl Pool {
         text: &str,
         adds_bos: bool,
     ) -> Result<Option<u64>, Trouble> {
-        let mut tries = self.tries((model, any_name)).await;
+        let mut tries = self.tries((model, any_name), self.turn.load(Ordering::Relaxed)).await;
         loop {
             let member = tries.next()?;
             let name = member.0.upstream.name_of(model, any_name).await;
@@ -319,15 +325,16 @@ impl Pool {
         if std::mem::replace(&mut *member.standing(), standing) == standing {
             return;
         }
-        let address = base(&member.upstream.url).to_owned();
-        self.metrics.upstream_is(&address, standing == Standing::Up);
+        let (url, is_up) = (base(&member.upstream.url), standing == Standing::Up);
+        let address = url.to_owned();
         self.log.write(match standing {
             Standing::OtherModel => {
                 let listed = member.upstream.listed.get().0;
                 LogLine::OtherModel { address, models: listed.iter().map(|model| model.name.clone()).collect() }
             }
-            _ => LogLine::Upstream { address, is_up: standing == Standing::Up },
+            _ => LogLine::Upstream { address, is_up },
         });
+        self.metrics.upstream_is(url, is_up);
     }
 }
 
