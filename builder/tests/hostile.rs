@@ -16,7 +16,7 @@ use unjinja_build::analyze_text;
 type Failure = Box<dyn std::error::Error>;
 
 /// How long an analysis may take.
-const TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 1000 });
+const TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 60_000 } else { 1000 });
 
 /// How much memory an analysis may use, in KiB.
 const MEMORY: u64 = 256 << 10;

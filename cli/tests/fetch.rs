@@ -455,8 +455,7 @@ impl Watched {
     }
 
     fn shell(&self, folder: &str, script: &str) -> Result<String, Box<dyn Error>> {
-        let mut command = std::process::Command::new("bash");
-        command.args(["-e", "-c", script]).current_dir(self.folder.join(folder));
+        let mut command = workflow::bash(script, &self.folder.join(folder));
         let output = command.envs(self.environment.iter().map(|(name, value)| (name, value))).output()?;
         let said = String::from_utf8([output.stdout, output.stderr].concat())?;
         if output.status.success() { Ok(said) } else { Err(format!("{script}: {said}").into()) }

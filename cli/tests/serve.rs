@@ -2,158 +2,35 @@
 #![cfg(all(feature = "serve", unix))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
-use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::serving::{Failure, LONG, Serve, command, local, template};
 use crate::support::upstream::Upstream;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::json;
+use tokio::net::TcpSocket;
 use unjinja_testkit::root;
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-/// How long something may take that should be quick, on a slow machine.
-const LONG: Duration = Duration::from_secs(20);
-
-/// A running command. It is ended with this value.
-struct Serve {
-    child: Child,
-    address: String,
-    said: Arc<Mutex<String>>,
+/// A port at which nothing listens yet: connections are refused. While the socket lives, no other program gets the port.
+fn reserved() -> Result<TcpSocket, Failure> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(([127, 0, 0, 1], 0).into())?;
+    Ok(socket)
 }
 
-impl Serve {
-    /// Starts it with these arguments and variables, and waits until it listens.
-    fn start(upstream: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self, Failure> {
-        Self::with(template(), upstream, arguments, variables)
-    }
-
-    /// The same with a template.
-    fn with(
-        template: impl AsRef<OsStr>,
-        upstream: &str,
-        arguments: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Result<Self, Failure> {
-        let mut command = command();
-        command.args(["--listen", "127.0.0.1:0", "--upstream", upstream, "--template"]).arg(template);
-        command.args(arguments).envs(variables.iter().copied());
-        Self::of(command)
-    }
-
-    /// Starts this command.
-    fn of(mut command: Command) -> Result<Self, Failure> {
-        let mut child = command.stderr(Stdio::piped()).spawn()?;
-        let mut lines = BufReader::new(child.stderr.take().ok_or("no standard error")?).lines();
-        let (mut before, mut address) = (String::new(), None);
-        for line in lines.by_ref() {
-            let line = line?;
-            address =
-                line.strip_prefix("listening on http://").and_then(|rest| Some(rest.split_once(' ')?.0.to_owned()));
-            before.push_str(&line);
-            before.push('\n');
-            if address.is_some() {
-                break;
-            }
-        }
-        let address = address.ok_or_else(|| format!("it does not listen: {before}"))?;
-        let said = Arc::new(Mutex::new(before));
-        let kept = said.clone();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let mut said = kept.lock().unwrap();
-                said.push_str(&line);
-                said.push('\n');
-            }
-        });
-        Ok(Self { child, address, said })
-    }
-
-    /// What it has printed until now.
-    fn said(&self) -> String {
-        self.said.lock().unwrap().clone()
-    }
-
-    /// Waits until it prints something.
-    fn waits_for(&self, part: &str) -> String {
-        let began = Instant::now();
-        while !self.said().contains(part) {
-            assert!(began.elapsed() < LONG, "it does not say {part:?}: {}", self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        self.said()
-    }
-
-    fn signal(&self, name: &str) -> Result<(), Failure> {
-        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status()?;
-        if status.success() { Ok(()) } else { Err(format!("kill: {status}").into()) }
-    }
-
-    /// Waits until it has ended.
-    fn ended(&mut self) -> Result<ExitStatus, Failure> {
-        let began = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(status);
-            }
-            assert!(began.elapsed() < LONG, "it does not end: {}", self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Begins a streamed request.
-    fn ask(&self, headers: &str) -> Result<TcpStream, Failure> {
-        let body = r#"{"stream": true, "messages": [{"role": "user", "content": "Hello"}]}"#;
-        let mut connection = TcpStream::connect(&self.address)?;
-        connection.set_read_timeout(Some(LONG))?;
-        write!(
-            connection,
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",
-            body.len()
-        )?;
-        Ok(connection)
-    }
-
-    /// The whole response to a request.
-    fn answer(&self, headers: &str) -> Result<String, Failure> {
-        let mut text = String::new();
-        self.ask(headers)?.read_to_string(&mut text)?;
-        Ok(text)
-    }
-}
-
-impl Drop for Serve {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn template() -> PathBuf {
-    root().join("templates/qwen3.jinja")
-}
-
-/// `unjinja serve`, without what the environment of the tests may set.
-fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
-    command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null());
-    for variable in
-        ["UNJINJA_LOG", "UNJINJA_API_KEY", "UNJINJA_UPSTREAM_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR", "HF_TOKEN"]
-    {
-        command.env_remove(variable);
-    }
-    command
-}
-
-fn local() -> Result<TcpListener, Failure> {
-    Ok(TcpListener::bind("127.0.0.1:0")?)
+fn listen(socket: TcpSocket) -> Result<TcpListener, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _context = runtime.enter();
+    let listener = socket.listen(128)?.into_std()?;
+    listener.set_nonblocking(false)?;
+    Ok(listener)
 }
 
 /// A file for a test.
@@ -188,21 +65,24 @@ pub fn content_of(template: &Path, output: &str) -> Result<String, Failure> {
 #[test]
 fn an_answer_is_completed_at_the_first_signal() -> Result<(), Failure> {
     for name in ["TERM", "INT"] {
-        let (_upstream, url) = slow(40, 25)?;
+        let (upstream, url) = slow(40, 25)?;
         let mut serve = Serve::start(&url, &[], &[])?;
         let mut connection = BufReader::new(serve.ask("")?);
         let mut text = String::new();
         while !text.contains("word ") {
             assert!(connection.read_line(&mut text)? > 0, "{text}");
         }
+        // The answer does not end before new connections are refused.
+        let held = upstream.hold();
         serve.signal(name)?;
         serve.waits_for("shutting down");
-        let refused = (0..50).any(|_| {
-            let refused = TcpStream::connect(&serve.address).is_err();
+        let began = Instant::now();
+        while TcpStream::connect(&serve.address).is_ok() {
+            assert!(began.elapsed() < LONG, "{name}: new connections are accepted after the signal");
             std::thread::sleep(Duration::from_millis(10));
-            refused
-        });
-        assert!(refused, "{name}: new connections are accepted half a second after the signal");
+        }
+        assert!(serve.child.try_wait()?.is_none(), "{name}: it has ended before the answer");
+        drop(held);
         connection.read_to_string(&mut text)?;
         assert_eq!((text.matches("word ").count(), text.contains("data: [DONE]")), (40, true), "{name}: {text}");
         assert_eq!(serve.ended()?.code(), Some(0), "{name}");
@@ -266,15 +146,15 @@ fn keys_come_from_files_and_from_the_environment() -> Result<(), Failure> {
 
 #[test]
 fn an_upstream_that_is_down_may_come_later() -> Result<(), Failure> {
-    // A port that was free a moment ago.
-    let address = local()?.local_addr()?;
+    let socket = reserved()?;
+    let address = socket.local_addr()?;
     let serve = Serve::start(&format!("http://{address}"), &["--upstream-api", "openai"], &[])?;
     let said = serve.waits_for("every request asks it again");
     assert!(said.contains("warning: the upstream cannot be reached: "), "{said}");
     let answer = serve.answer("")?;
     assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("check that it runs"), "{answer}");
     assert!(!answer.contains(&address.to_string()), "clients do not learn the address: {answer}");
-    let _upstream = Upstream::start(TcpListener::bind(address)?, "Here.", Duration::ZERO, None)?;
+    let _upstream = Upstream::start(listen(socket)?, "Here.", Duration::ZERO, None)?;
     let answer = serve.answer("")?;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Here."), "{answer}");
     Ok(())
@@ -282,18 +162,18 @@ fn an_upstream_that_is_down_may_come_later() -> Result<(), Failure> {
 
 #[test]
 fn an_upstream_that_is_being_started_is_waited_for() -> Result<(), Failure> {
-    let address = local()?.local_addr()?;
-    let begun = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(700));
-        Upstream::start(TcpListener::bind(address)?, "Here.", Duration::ZERO, None)
-    });
-    let serve = Serve::start(&format!("http://{address}"), &[], &[])?;
-    let _upstream = begun.join().map_err(|_| "it panicked")??;
-    assert!(
-        serve.said().contains("it cannot be reached: Connection refused (os error 111); waiting"),
-        "{}",
-        serve.said()
-    );
+    let socket = reserved()?;
+    let address = socket.local_addr()?;
+    let mut waits = command();
+    waits.args(["--listen", "127.0.0.1:0", "--upstream", &format!("http://{address}"), "--template"]).arg(template());
+    // It begins once the command has said that it waits.
+    let (mut socket, mut upstream) = (Some(socket), None);
+    let serve = Serve::heard(waits, |line| {
+        if line.contains("it cannot be reached: Connection refused") && line.contains("; waiting") {
+            upstream = socket.take().map(|socket| Upstream::start(listen(socket)?, "Here.", Duration::ZERO, None));
+        }
+    })?;
+    let _upstream = upstream.ok_or_else(|| format!("it did not wait: {}", serve.said()))??;
     assert!(serve.answer("")?.starts_with("HTTP/1.1 200 "));
     // One that nobody starts is an error: it is not known what it will be.
     let mut command = command();
@@ -553,6 +433,51 @@ fn a_hangup_reads_the_template_again_and_a_broken_one_changes_nothing() -> Resul
         serve.signal("HUP")?;
         serve.waits_for(said);
         assert!(asked()?.contains(&format!("{word} Hello")), "{}", serve.said());
+    }
+    Ok(())
+}
+
+/// What `date` of the machine prints in a time zone.
+fn date(zone: &str, format: &str) -> Result<String, Failure> {
+    let output = Command::new("date").arg(format!("+{format}")).env("TZ", zone).output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+#[test]
+fn prompts_tell_the_date_of_the_time_zone() -> Result<(), Failure> {
+    let format = "%d %B %Y, %H";
+    let template = file(
+        "dated.jinja",
+        &format!(
+            "{{{{ strftime_now('{format}') }}}}{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endfor %}}\
+             {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        ),
+    )?;
+    let (upstream, url) = slow(1, 0)?;
+    // Always another day.
+    for zone in ["<+14>-14", "<-12>12"] {
+        let serve = Serve::with(&template, &url, &[], &[("TZ", zone)])?;
+        let before = date(zone, format)?;
+        assert!(serve.answer("")?.starts_with("HTTP/1.1 200 "));
+        let prompt = upstream.last()["prompt"].as_str().unwrap_or_default().to_owned();
+        let now = [before, date(zone, format)?];
+        assert!(now.iter().any(|now| prompt.starts_with(&format!("{now}<|user|>"))), "{prompt} at {now:?}");
+        let rendered = |arguments: &[&str]| -> Result<String, Failure> {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
+            command
+                .arg("render")
+                .arg(&template)
+                .args(arguments)
+                .env("TZ", zone)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped());
+            let mut child = command.spawn()?;
+            child.stdin.take().ok_or("no input")?.write_all(b"{\"messages\": []}")?;
+            Ok(String::from_utf8(child.wait_with_output()?.stdout)?)
+        };
+        assert_eq!(rendered(&[])?.trim(), "15 January 2026, 12");
+        let now = [date(zone, format)?, rendered(&["--now"])?.trim().to_owned(), date(zone, format)?];
+        assert!(now[1] == now[0] || now[1] == now[2], "{now:?}");
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 fn command(names: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9", "--upstream-api", "openai"]);
+    command.env_remove("UNJINJA_API_KEY").env_remove("UNJINJA_UPSTREAM_API_KEY");
     let template = root().join("templates/qwen3.jinja");
     for name in names {
         command.arg("--template").arg(format!("{name}={}", template.display()));

@@ -116,7 +116,8 @@ fn hundred_gigabytes_are_read_in_no_time() -> Done {
     let elapsed = begin.elapsed();
     fs::remove_file(&path)?;
     assert_eq!(read?.text, template("call_id_marker.jinja")?);
-    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+    // To read all of it would take minutes.
+    assert!(elapsed < Duration::from_secs(20), "{elapsed:?}");
     assert!(taken.bytes_max < MOST_BYTES, "{taken:?}");
     Ok(())
 }

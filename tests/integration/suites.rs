@@ -82,11 +82,13 @@ impl Repository {
     }
 }
 
-/// What a command prints in a folder. Variables of git that point to the project's own repository are not inherited.
+/// What a command prints in a folder. What is set for the project's own repository, or for its gate, is not inherited.
 fn said(command: &mut Command, folder: &Path) -> Result<Output, Failure> {
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "UNJINJA_SUITES", "UNJINJA_SUITES_UNTIL"] {
         command.env_remove(name);
     }
+    // Nor is what the user has set for all repositories: to sign commits, for example.
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     Ok(command.current_dir(folder).output()?)
 }
 

@@ -3,6 +3,8 @@
 #[cfg(feature = "fetch")]
 pub mod hub;
 #[cfg(all(feature = "serve", unix))]
+pub mod serving;
+#[cfg(all(feature = "serve", unix))]
 pub mod upstream;
 #[cfg(feature = "fetch")]
 pub mod workflow;

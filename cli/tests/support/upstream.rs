@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -21,6 +21,8 @@ pub struct Upstream {
     heads: Arc<Mutex<Vec<String>>>,
     bodies: Arc<Mutex<Vec<Value>>>,
     told: Arc<Mutex<HashMap<String, Value>>>,
+    /// An answer goes on when it gets this.
+    gate: Arc<Mutex<()>>,
 }
 
 impl Upstream {
@@ -33,8 +35,8 @@ impl Upstream {
     ) -> Result<Self, Failure> {
         let pieces = output.split_inclusive(' ').map(str::to_owned).collect();
         let (address, pieces) = (listener.local_addr()?, Arc::new(pieces));
-        let (heads, bodies, told) = Default::default();
-        let upstream = Self { address, pieces, pause, heads, bodies, told };
+        let (heads, bodies, told, gate) = Default::default();
+        let upstream = Self { address, pieces, pause, heads, bodies, told, gate };
         let server = upstream.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
@@ -44,6 +46,11 @@ impl Upstream {
             }
         });
         Ok(upstream)
+    }
+
+    /// Until this is dropped, no answer goes on.
+    pub fn hold(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on, this path has this answer. Every other path is `ok`.
@@ -99,6 +106,7 @@ impl Upstream {
         out.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
         for piece in self.pieces.iter() {
             std::thread::sleep(self.pause);
+            drop(self.hold());
             let chunk = json!({"choices": [{"index": 0, "text": piece, "finish_reason": null}]});
             write!(out, "data: {chunk}\n\n")?;
             out.flush()?;

@@ -50,6 +50,16 @@ pub fn steps(workflow: &str) -> Vec<Step> {
     steps
 }
 
+/// Runs a script in a folder. Within a hook of git, variables point to the repository of the hook; they are not inherited.
+pub fn bash(script: &str, folder: &Path) -> Command {
+    let mut command = Command::new("bash");
+    command.args(["-e", "-c", script]).current_dir(folder);
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Runs the steps in a folder, except for the installation. Returns whether the job succeeds, and what was printed.
 pub fn run(steps: &[Step], folder: &Path, environment: &[(&str, String)]) -> Result<(bool, String), Box<dyn Error>> {
     let (mut outcomes, mut is_well, mut printed) = (BTreeMap::new(), true, String::new());
@@ -64,8 +74,7 @@ pub fn run(steps: &[Step], folder: &Path, environment: &[(&str, String)]) -> Res
         if !is_well || !applies {
             continue;
         }
-        let mut command = Command::new("bash");
-        command.args(["-e", "-c", &step.script]).current_dir(folder);
+        let mut command = bash(&step.script, folder);
         let output = command.envs(environment.iter().map(|(name, value)| (name, value))).output()?;
         let text = [output.stdout, output.stderr].concat();
         printed.push_str(&format!("== {}\n{}", step.id, String::from_utf8_lossy(&text)));

@@ -430,7 +430,7 @@ fn a_long_conversation_is_prepared_in_little_time() -> Result<(), Failure> {
     let took = began.elapsed();
     assert_eq!(context["messages"][2 * COUNT]["tool_call_id"], "0");
     assert_eq!(context["messages"][3 * COUNT]["tool_call_id"], "0");
-    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+    assert!(took < std::time::Duration::from_secs(60), "{took:?}");
     Ok(())
 }
 

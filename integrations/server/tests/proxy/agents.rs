@@ -124,7 +124,7 @@ async fn a_system_message_in_the_middle_is_placed_and_the_response_says_where() 
         said("developer", "Answer in words from here on."),
         said("user", "Two?"),
     ]);
-    for (name, source, place) in [("refuses", refuses, Some("first")), ("loses", loses, None)] {
+    for (name, source, place) in [("rejects", refuses, Some("first")), ("loses", loses, None)] {
         let file = format!("{name}.jinja");
         let model = served(name, &[(&file, source)])?;
         let outputs = [(name.to_owned(), vec!["Two.".to_owned()])].into();

@@ -131,7 +131,7 @@ async fn it_is_ready_if_the_upstream_is() -> Result<(), Failure> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_may_take_longer_than_a_token() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |config| {
-        (config.timeouts.first_byte, config.timeouts.idle) = (Duration::from_secs(20), Duration::from_millis(500));
+        (config.timeouts.first_byte, config.timeouts.idle) = (Duration::from_secs(60), Duration::from_secs(2));
     })
     .await?;
     let (status, body) = proxy.json("/v1/chat/completions", &chat(json!({"fault": "late"}))).await?;
@@ -141,11 +141,11 @@ async fn a_prompt_may_take_longer_than_a_token() -> Result<(), Failure> {
 
 /// Waits until something is true.
 async fn until(what: &str, is: impl Fn() -> bool) {
-    for _ in 0..100 {
+    for _ in 0..1500 {
         if is() {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("{what}");
 }
@@ -161,16 +161,28 @@ async fn a_client_that_goes_away_ends_the_upstream_request() -> Result<(), Failu
         ("/v1/messages", messages(json!({}))),
     ] {
         let (begun, closed) = (proxy.replay.begun.load(Relaxed), proxy.replay.closed.load(Relaxed));
-        let request = tokio::time::timeout(Duration::from_millis(400), async {
+        let request = async {
             let mut answer = proxy.post(path, &body).await.unwrap();
             while let Ok(Some(_)) = answer.chunk().await {}
-        });
-        assert!(request.await.is_err(), "it was not over");
-        until("the upstream was not asked", || proxy.replay.begun.load(Relaxed) == begun + 1).await;
+            panic!("the answer came to its end");
+        };
+        tokio::select! {
+            () = request => {}
+            () = until("the upstream was not asked", || proxy.replay.begun.load(Relaxed) == begun + 1) => {}
+        }
         until("the upstream's answer continues", || proxy.replay.closed.load(Relaxed) == closed + 1).await;
     }
-    let (_, metrics) = proxy.get("/metrics").await?;
-    assert!(metrics.contains("unjinja_client_disconnects_total 4\n"), "{metrics}");
-    assert!(metrics.contains("unjinja_active_answers 0\n"), "{metrics}");
-    Ok(())
+    // The upstream sees the end of a connection before the proxy has counted it.
+    let mut metrics = String::new();
+    for _ in 0..1500 {
+        metrics = proxy.get("/metrics").await?.1;
+        if ["unjinja_client_disconnects_total 4\n", "unjinja_active_answers 0\n"]
+            .iter()
+            .all(|line| metrics.contains(line))
+        {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{metrics}");
 }

@@ -13,6 +13,8 @@ use super::replay::Replay;
 use super::setup::{CALL, Failure, Running, chat, events, loaded};
 
 const CHAT: &str = "/v1/chat/completions";
+/// How long something may take that should be quick, on a machine that does much else.
+const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_asked_for() -> Result<(), Failure> {
@@ -54,8 +56,16 @@ async fn requests_have_limits() -> Result<(), Failure> {
     let second = proxy.post(CHAT, &chat(json!({}))).await?;
     assert_eq!((second.status().as_u16(), second.headers()["retry-after"].to_str()?), (429, "1"));
     drop(first);
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(proxy.post(CHAT, &chat(json!({"stream": true}))).await?.status().as_u16(), 200);
+    // The place is free as soon as the proxy has seen that the client is gone.
+    let mut status = 429;
+    for _ in 0..1500 {
+        status = proxy.post(CHAT, &chat(json!({"stream": true}))).await?.status().as_u16();
+        if status != 429 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(status, 200);
     Ok(())
 }
 
@@ -84,7 +94,7 @@ async fn a_connection_without_a_request_is_closed() -> Result<(), Failure> {
         let mut connection = TcpStream::connect(&address).await?;
         connection.write_all(sent.as_bytes()).await?;
         let mut answer = String::new();
-        let read = tokio::time::timeout(Duration::from_secs(5), connection.read_to_string(&mut answer));
+        let read = tokio::time::timeout(LONG, connection.read_to_string(&mut answer));
         assert!(read.await.is_ok(), "the connection stays open after {sent:?}: {answer}");
     }
     Ok(())
@@ -92,8 +102,8 @@ async fn a_connection_without_a_request_is_closed() -> Result<(), Failure> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_may_take_longer_than_a_request() -> Result<(), Failure> {
-    let limit = Duration::from_millis(400);
-    let proxy = Running::paused(CALL, Duration::from_millis(60), |config| config.timeouts.client = limit).await?;
+    let limit = Duration::from_secs(1);
+    let proxy = Running::paused(CALL, Duration::from_millis(150), |config| config.timeouts.client = limit).await?;
     let began = std::time::Instant::now();
     let text = proxy.post(CHAT, &chat(json!({"stream": true}))).await?.text().await?;
     assert!(text.ends_with("data: [DONE]\n\n") && began.elapsed() > limit, "{text}");
@@ -104,7 +114,8 @@ async fn an_answer_may_take_longer_than_a_request() -> Result<(), Failure> {
 async fn is_given_up(proxy: &Running, path: &str) -> Result<bool, Failure> {
     let counted = format!("unjinja_requests_total{{route=\"{path}\",status=\"499\"}} 1");
     for _ in 0..300 {
-        if proxy.get("/metrics").await?.1.contains(&counted) {
+        // The limit for clients closes this connection too if it waits long enough.
+        if proxy.get("/metrics").await.is_ok_and(|(_, metrics)| metrics.contains(&counted)) {
             return Ok(true);
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -123,7 +134,7 @@ async fn taken_slowly(proxy: &Running, path: &str, body: &Value) -> Result<Strin
     slow.write_all(format!("{head}{body}").as_bytes()).await?;
     assert!(is_given_up(proxy, path).await?, "{path}: the answer is not broken off");
     let mut answer = Vec::new();
-    let read = tokio::time::timeout(Duration::from_secs(60), slow.read_to_end(&mut answer)).await?;
+    let read = tokio::time::timeout(LONG, slow.read_to_end(&mut answer)).await?;
     // A connection that is reset is no end either.
     let text = String::from_utf8_lossy(&answer).into_owned();
     Ok(if read.is_ok() { text } else { text + "…" })
@@ -136,7 +147,7 @@ async fn an_answer_is_broken_off_for_a_client_that_is_too_slow() -> Result<(), F
         ("/v1/completions", json!({"prompt": "Rain?", "fault": "whole", "messages": null, "tools": null}), 6_000_000),
         (CHAT, json!({"stream": true}), 100_000),
     ] {
-        let change = |config: &mut Config| config.timeouts.client = Duration::from_millis(200);
+        let change = |config: &mut Config| config.timeouts.client = Duration::from_secs(1);
         let proxy = Running::simple(&"word ".repeat(words), change).await?;
         let answer = taken_slowly(&proxy, path, &chat(more)).await?;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{path}");
@@ -151,7 +162,7 @@ async fn the_end_does_not_wait_for_a_connection_without_a_request() -> Result<()
     let _connection = TcpStream::connect(proxy.url.trim_start_matches("http://")).await?;
     tokio::time::sleep(Duration::from_millis(200)).await;
     proxy.stop.take().unwrap().send(()).unwrap();
-    tokio::time::timeout(Duration::from_secs(5), proxy.served).await???;
+    tokio::time::timeout(LONG, proxy.served).await???;
     Ok(())
 }
 
@@ -191,7 +202,7 @@ async fn an_answer_is_completed_before_the_end() -> Result<(), Failure> {
         text.extend_from_slice(&more);
     }
     assert!(String::from_utf8(text)?.ends_with("data: [DONE]\n\n"));
-    tokio::time::timeout(Duration::from_secs(2), proxy.served).await???;
+    tokio::time::timeout(LONG, proxy.served).await???;
     Ok(())
 }
 
@@ -205,7 +216,7 @@ async fn an_answer_that_takes_too_long_ends_with_an_error() -> Result<(), Failur
     proxy.stop.take().unwrap().send(()).unwrap();
     let text = answer.text().await?;
     assert!(events(&text).last().unwrap().contains("shutting down"), "{text}");
-    tokio::time::timeout(Duration::from_secs(3), proxy.served).await???;
+    tokio::time::timeout(LONG, proxy.served).await???;
     Ok(())
 }
 

@@ -316,7 +316,7 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
         "pings" => ping(send).await?,
         "late" => {
             send.send(Ok(format!(": ping\n\ndata: {}\n\n", chunk("", None)).into())).await.ok()?;
-            sleep(Duration::from_millis(1500)).await;
+            sleep(Duration::from_secs(3)).await;
         }
         _ => {}
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use unjinja_server::http::{Config, UpstreamApi, UpstreamConfig};
 
 use super::replay::Replay;
@@ -17,10 +17,15 @@ fn replay(pause: Duration) -> Replay {
     Replay { outputs: [("qwen3".to_owned(), vec![CALL.to_owned()])].into(), pause, ..Replay::default() }
 }
 
-/// An address at which nothing listens.
-async fn free() -> Result<String, Failure> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    Ok(listener.local_addr()?.to_string())
+/// A port at which nothing listens yet: connections are refused. While the socket lives, no other program gets the port.
+fn reserved() -> Result<TcpSocket, Failure> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(([127, 0, 0, 1], 0).into())?;
+    Ok(socket)
+}
+
+fn url(socket: &TcpSocket) -> Result<String, Failure> {
+    Ok(format!("http://{}", socket.local_addr()?))
 }
 
 fn with(config: &mut Config, address: &str) {
@@ -51,7 +56,7 @@ async fn spread(proxy: &Running, other: &Arc<Replay>, requests: usize) -> Result
 /// Waits until the metrics say whether an upstream can be reached.
 async fn until(proxy: &Running, address: &str, is_up: u8) -> Result<(), Failure> {
     let line = format!("unjinja_upstream_up{{upstream=\"{address}\"}} {is_up}\n");
-    for _ in 0..100 {
+    for _ in 0..1500 {
         if proxy.get("/metrics").await?.1.contains(&line) {
             return Ok(());
         }
@@ -78,9 +83,27 @@ async fn requests_go_to_the_upstream_that_writes_the_fewest_answers() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn idle_upstreams_take_turns() -> Result<(), Failure> {
+    let (url, other) = replay(Duration::ZERO).start().await?;
+    let proxy = two(replay(Duration::ZERO), &url).await?;
+    for count in 1..=6 {
+        // The tokens of the reasoning are counted by an upstream too; that is no turn.
+        let (status, body) = proxy.json(CHAT, &chat(json!({}))).await?;
+        assert_eq!(
+            (status, body["usage"]["completion_tokens_details"]["reasoning_tokens"].is_u64()),
+            (200, true),
+            "{body}"
+        );
+        let (here, there) = (proxy.replay.begun.load(Relaxed), other.begun.load(Relaxed));
+        assert!(here + there == count && here.abs_diff(there) <= 1, "{here} and {there}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_is_lost_costs_no_request_and_comes_back() -> Result<(), Failure> {
-    let place = free().await?;
-    let address = format!("http://{place}");
+    let socket = reserved()?;
+    let address = url(&socket)?;
     let proxy = two(replay(Duration::ZERO), &address).await?;
     let nobody = Arc::new(Replay::default());
     assert_eq!(spread(&proxy, &nobody, 6).await?, (6, 0));
@@ -94,7 +117,7 @@ async fn an_upstream_that_is_lost_costs_no_request_and_comes_back() -> Result<()
     let (status, ready) = proxy.get("/ready").await?;
     assert_eq!((status, ready.matches("\"reachable\":false").count()), (200, 1), "{ready}");
 
-    let (_, other) = replay(Duration::from_millis(20)).start_at(TcpListener::bind(&place).await?)?;
+    let (_, other) = replay(Duration::from_millis(20)).start_at(socket.listen(128)?)?;
     until(&proxy, &address, 1).await?;
     let (_, there) = spread(&proxy, &other, 8).await?;
     assert!(there > 0, "nobody asked it");
@@ -228,9 +251,10 @@ async fn llama_cpp_is_asked_again_for_bos_when_it_has_another_model() -> Result<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_any_upstream_the_client_is_told() -> Result<(), Failure> {
-    let (first, second) = (free().await?, format!("http://{}", free().await?));
+    let sockets = (reserved()?, reserved()?);
+    let (first, second) = (url(&sockets.0)?, url(&sockets.1)?);
     let proxy = Running::simple(CALL, |config| {
-        config.upstream = UpstreamConfig::new(&format!("http://{first}"), UpstreamApi::OpenAi).unwrap();
+        config.upstream = UpstreamConfig::new(&first, UpstreamApi::OpenAi).unwrap();
         with(config, &second);
     })
     .await?;
