@@ -31,7 +31,7 @@ use crate::vocabulary::{Piece, Vocabulary};
 pub struct Encoder {
     model: Model,
     vocabulary: Arc<Vocabulary>,
-    /// What ends turns and calls and the vocabulary has no token for. `None` for a model without a template.
+    /// The likely tokens of the template that the vocabulary lacks, such as ends of turns. `None` for a model without a template.
     ends: Option<Arc<LikelyTokens>>,
 }
 

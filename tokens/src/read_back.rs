@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::authors::TokenPart;
-use unjinja_dynamic::{Conversation, Model, Options, Tools};
+use unjinja_dynamic::{Clock, Conversation, Model, Options, Tools, local_time};
 use unjinja_runtime::{Message, Token};
 
 use crate::decoder;
@@ -39,6 +39,8 @@ pub struct ConversationReader {
     model: Model,
     vocabulary: Option<Arc<Vocabulary>>,
     patterns: Arc<[Pattern]>,
+    /// The time that the template is told where a reading is compared with what it writes.
+    clock: Clock,
 }
 
 /// A conversation that was read back. All ranges are bytes of the transcript.
@@ -109,7 +111,14 @@ impl Step<'_> {
 impl ConversationReader {
     /// Finds out what the template of a model writes between messages. A model without a template reads nothing.
     pub fn new(model: &Model) -> Self {
-        Self { model: model.clone(), vocabulary: None, patterns: learn::learn(model).into() }
+        Self { model: model.clone(), vocabulary: None, patterns: learn::learn(model).into(), clock: local_time() }
+    }
+
+    /// The time at which the transcripts were written, for templates that print the date: with another one,
+    /// [`ReadConversation::difference`] is where the date is. The default is the local time when the reader was made.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// Reads a transcript. In a text, whatever spells a marker is one: ids know better.
@@ -291,8 +300,8 @@ impl ConversationReader {
 
     fn write_messages(&self, messages: Vec<Value>, read: &ReadConversation) -> Option<String> {
         let closed = read.messages.last().is_some_and(|last| last.message["role"] == "assistant");
-        let conversation =
-            Conversation::new(messages).tools(read.tools.clone()).generation_prompt(read.open_turn && !closed);
+        let conversation = Conversation::new(messages).clock(self.clock);
+        let conversation = conversation.tools(read.tools.clone()).generation_prompt(read.open_turn && !closed);
         // Whether thinking was on is not in the messages.
         let switches: &[Option<bool>] =
             if self.model.spec().reasoning.switch.is_empty() { &[None] } else { &[None, Some(true), Some(false)] };

@@ -47,7 +47,8 @@ fn patterns_of(model: &Model, letters: &str, offers_tools: bool, prompts: bool) 
     if prompts && !letters.ends_with(['u', 't']) {
         return None;
     }
-    let conversation = conversation(letters, offers_tools).generation_prompt(prompts);
+    // Two days that have no part in common, whatever day it is today: what both renders share is no date.
+    let conversation = conversation(letters, offers_tools).generation_prompt(prompts).clock(Clock::default());
     let first = Rendered::new(model, letters, &conversation)?;
     let other_day = Clock { year: 2031, month: 12, day: 28, hour: 23, minute: 59, second: 58 };
     let second = Rendered::new(model, letters, &conversation.clock(other_day))?;

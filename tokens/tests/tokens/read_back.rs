@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use unjinja_dynamic::{Conversation, Loader, Model};
+use unjinja_dynamic::{Clock, Conversation, Loader, Model};
 use unjinja_spec::{FormatSpec, tags};
 use unjinja_testkit::random::Random;
 use unjinja_testkit::turns::sampled_specs;
@@ -286,6 +286,29 @@ fn ids_tell_markers_from_text_that_spells_them() -> Result<(), Failure> {
     assert_eq!((read.messages[1].message["content"].as_str(), read.open_turn), (Some("Yes."), false));
     // The text alone says otherwise.
     assert_eq!(ConversationReader::new(&small()?).read(encoded.text()).messages.len(), 4);
+    Ok(())
+}
+
+#[test]
+fn transcripts_of_any_day_are_read() -> Result<(), Failure> {
+    let model = Model::from_template(&SMALL.replacen("{%", "Today is {{ strftime_now('%A, %B %d, %Y') }}.\n{%", 1))?;
+    // Among them the days that the reader compares, and others with the same month or day of the week.
+    for (year, month, day) in [(2026, 1, 15), (2031, 12, 28), (2026, 12, 3), (2024, 2, 29), (2026, 11, 29)] {
+        let clock = Clock { year, month, day, ..Clock::default() };
+        let conversation = Conversation::new(json!([{"role": "user", "content": "Hello"}])).clock(clock);
+        let text = model.render(&conversation)?;
+        let read = ConversationReader::new(&model).clock(clock).read(&text);
+        assert_eq!((read.difference, read.open_turn), (None, true), "{text}");
+        let other = ConversationReader::new(&model).clock(Clock { year: 2000, ..clock }).read(&text);
+        assert!(
+            other.difference.is_some_and(|at| text.starts_with("Today is ") && at < text.find('\n').unwrap_or(0)),
+            "{text}"
+        );
+        for read in [read, other] {
+            assert_eq!(read.messages.len(), 1, "{text}");
+            assert_eq!(read.messages[0].message["content"], "Hello");
+        }
+    }
     Ok(())
 }
 
