@@ -39,7 +39,12 @@ pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceEr
 /// templates in it.
 pub(crate) fn template(path: &Path) -> Result<Source, Failure> {
     if path.is_dir() {
-        let found = templates(&[path.to_owned()])?;
+        let mut found = templates(&[path.to_owned()])?;
+        if found.iter().all(Result::is_err)
+            && let Some(Err(error)) = found.pop()
+        {
+            return Err(Failure::Input(error.to_string()));
+        }
         let names: Vec<String> = found.iter().flatten().take(SHOWN).map(Source::place).collect();
         let more = if found.len() > names.len() { ", …" } else { "" };
         let cause =

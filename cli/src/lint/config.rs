@@ -95,12 +95,16 @@ impl<'a> Configs<'a> {
     }
 }
 
-/// A path from the root, through no `..` and no folder that is a link, so that paths can be compared.
+/// A path from the root and without `..`, so that paths can be compared. Links are not followed: what counts is how a path is named.
 fn whole(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // The file itself may be a link: what counts is where it was named.
-    let known = absolute.parent().and_then(|folder| folder.canonicalize().ok()).zip(absolute.file_name());
-    known.map_or(absolute.clone(), |(folder, name)| folder.join(name))
+    let mut whole = PathBuf::new();
+    for part in std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            part => whole.push(part),
+        }
+    }
+    whole
 }
 
 impl Config {
