@@ -269,7 +269,7 @@ impl Encoder {
     ///     as_given: True hands the messages over as they are given, as in `encode`.
     ///     spelled: What becomes of a control token that a text spells: `"text"`, `"refuse"` or `"trust"`, as in `encode`.
     ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
-    ///     variables: Any other keyword argument is a variable of the template.
+    ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
     #[pyo3(signature = (
         conversations, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, spelled="text", threads=None,
         **variables
@@ -485,7 +485,7 @@ impl Encoder {
     ///     messages: The conversation, as in `encode`.
     ///     tools: The tools that the request offers, as in `encode`.
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
-    ///     variables: Any other keyword argument is a variable of the template.
+    ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
     #[pyo3(signature = (messages, *, tools=None, thinking=None, **variables))]
     fn rewrite(
         &self,
@@ -511,7 +511,7 @@ impl Encoder {
     ///     new_messages: The messages that follow.
     ///     tools: The tools that the request offers, as in `encode`.
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
-    ///     variables: Any other keyword argument is a variable of the template.
+    ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
     #[pyo3(signature = (messages, sampled, new_messages, *, tools=None, thinking=None, **variables))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn bridge(
@@ -539,7 +539,7 @@ impl Encoder {
     ///     tools: The tools of elements without tools of their own.
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
     ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
-    ///     variables: Any other keyword argument is a variable of the template.
+    ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
     #[pyo3(signature = (turns, *, tools=None, thinking=None, threads=None, **variables))]
     fn bridge_batch<'py>(
         &self,

@@ -302,7 +302,8 @@ impl Model {
     ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` to complete its arguments, or `"drop"` to take it for
     ///         broken markup; in a stream, calls then come when they are closed. Raises RequestError if it is another.
     ///     variables: Any other keyword argument is a variable of the template. Raises TypeError, with the nearest name, if the
-    ///         template does not read it.
+    ///         template does not read it. `now` is the time that it is told, as in
+    ///         `render`.
     #[pyo3(signature = (
         messages, *, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=true, response_schema=None,
         unparsed="content", cut_calls="keep", **variables
