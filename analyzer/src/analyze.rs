@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 use unjinja_render::{Template, with_big_stack};
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_source::name_of;
 use unjinja_spec::{FormatSpec, Status, TemplateInfo, tags};
 

@@ -24,7 +24,7 @@ pub(crate) use prompts::{Prompt, speaks_of_thinking};
 use prompts::{encloses_user, from_last_tag, opens_user, prompts, switches};
 pub(crate) use splits::Split;
 use splits::{laid_out_splits, other_splits, splits, splits_elsewhere};
-use unjinja_runtime::abi_3::{sort, sort_by_key};
+use unjinja_runtime::abi::{sort, sort_by_key};
 
 mod abilities;
 mod call_turns;

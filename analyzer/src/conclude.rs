@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_spec::{
     Content, ContentMode, FormatSpec, MarkerKey, Reasoning, ReasoningMode, TemplateInfo, ToolFormat, Tools,
 };

@@ -18,7 +18,7 @@ use crate::sentinels::SENTINELS;
 use crate::settle::{NO_CALL, NO_REASONING};
 use crate::smallest::{small_turns, smallest, undescribed_turns};
 use crate::verify::{Failure, Lost, Trial, Trials, Verification, message_of};
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// Something that a spec does not describe, or that its parser reads wrongly.
 ///

@@ -18,7 +18,7 @@ use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::observed::{LabelledHole, LabelledTurn};
 use crate::sentinels::SENTINELS;
 use crate::text;
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// A variable of the template and its value.
 pub(crate) type Variable = (String, Value);

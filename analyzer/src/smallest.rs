@@ -6,7 +6,7 @@ use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, ToolFormat};
 
 use crate::conversation::{AssistantMessage, Call};
 use crate::verify::{Failure, Trial, Trials, message_of};
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// Conversations that are tried at most for one failure.
 const TRIALS: u32 = 300;

@@ -14,14 +14,14 @@ mod reasoning;
 
 use serde_json::{Map, Value, json};
 use unjinja_render::{RenderOptions, Template, with_big_stack};
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_runtime::{ChatParser as _, Options, ToolCall};
 use unjinja_spec::{FormatSpec, Overlay, ReasoningMode, ToolFormat};
 
 use crate::conversation::{Call, tools_for};
 use crate::sentinels::{SENTINELS, Sentinels};
 use crate::settle::NO_CALL_SHOWN;
-use unjinja_runtime::abi_3::sort;
+use unjinja_runtime::abi::sort;
 
 /// The draft of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::error::AnalyzeError;
 pub use crate::experiment::Experiment;
 use crate::sentinels::SENTINELS;
 use crate::text;
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 pub(crate) mod record;
 

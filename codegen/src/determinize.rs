@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use unjinja_runtime::abi_3::{
+use unjinja_runtime::abi::{
     Action, Channel, Confirm, Hole, InText, Marker, NameKind, NextName, Origin, State, StateId, Transition,
 };
 
@@ -20,7 +20,7 @@ use unjinja_spec::MarkerKey;
 use crate::error::LowerProblem;
 use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role};
 use graph::{Closure, Continuation, Edge, Graph};
-use unjinja_runtime::abi_3::sort;
+use unjinja_runtime::abi::sort;
 
 /// The states of a plan, and those with a special meaning.
 #[derive(Clone, Debug)]

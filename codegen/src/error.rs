@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use unjinja_runtime::abi_3::MAX_MARKERS;
+use unjinja_runtime::abi::MAX_MARKERS;
 
 /// States that a program can have: their numbers are 16 bits wide.
 pub(crate) const MAX_STATES: usize = u16::MAX as usize;

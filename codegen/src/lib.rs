@@ -21,7 +21,7 @@
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Interpreter;
-use unjinja_runtime::abi_3::{Confirm, Entry, KeyOrder, MAX_MARKERS, ModelInfo, Program, State, StateId};
+use unjinja_runtime::abi::{Confirm, Entry, KeyOrder, MAX_MARKERS, ModelInfo, Program, State, StateId};
 use unjinja_spec::{ArgumentOrder, FormatSpec, GenerationPrompt, MarkerKey, ReasoningMode, StartsIn};
 
 mod determinize;

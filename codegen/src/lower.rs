@@ -17,7 +17,7 @@ mod variants;
 use std::collections::BTreeSet;
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{Action, InText, Origin, is_special_token};
+use unjinja_runtime::abi::{Action, InText, Origin, is_special_token};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
 use crate::plan::{Expr, Literal, Openers, Plan, PlanHole, Role};

@@ -4,7 +4,7 @@
 //! deterministic. No back end reads it. It must not know what a spec is.
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{self as program, Action, InText, Origin, RepeatedName, is_special_token};
+use unjinja_runtime::abi::{self as program, Action, InText, Origin, RepeatedName, is_special_token};
 use unjinja_spec::MarkerKey;
 
 /// The grammar of one assistant turn of a format.

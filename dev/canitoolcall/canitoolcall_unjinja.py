@@ -208,7 +208,7 @@ def text_pieces(raw: ReplayInput, markers: Collection[str], reason: str) -> Piec
 
 class UnjinjaAdapter(Adapter):
     name: ClassVar[str] = "unjinja"
-    pinned_version: ClassVar[str] = "0.2.0"
+    pinned_version: ClassVar[str] = "0.1.0"
     supports_text_deltas: ClassVar[bool] = True
     tokens_per_step: ClassVar[TokensPerStep] = "many"
     """unjinja is a library and runs in any server, so deltas of several tokens count."""

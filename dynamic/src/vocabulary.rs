@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_spec::{FormatSpec, MarkerKey, Overlay, ToolFormat, diff, tags};
 
 /// The special tokens and the words in the markers of a spec.

@@ -4,7 +4,7 @@
 //! An application that needs one model enables its feature, and compiles nothing else:
 //!
 //! ```toml
-//! unjinja-generated = { version = "0.2", default-features = false, features = ["qwen_qwen3_0_6b"] }
+//! unjinja-generated = { version = "0.1", default-features = false, features = ["qwen_qwen3_0_6b"] }
 //! ```
 //!
 //! An application that lets its users choose a model keeps the default features, and looks the model up:

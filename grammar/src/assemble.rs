@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use unjinja_runtime::abi_3::{Action, Channel, Hole, Needs, Program, State, enter};
+use unjinja_runtime::abi::{Action, Channel, Hole, Needs, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
 use super::engine::{Request, complete};
@@ -92,7 +92,7 @@ impl std::error::Error for GrammarError {}
 ///
 /// ```
 /// use unjinja_grammar::{GrammarError, GrammarOptions, ToolChoice, grammar};
-/// use unjinja_runtime::{Tools, abi_3::*};
+/// use unjinja_runtime::{Tools, abi::*};
 ///
 /// // A format without calls: everything is content.
 /// static PROGRAM: Program = Program::new(

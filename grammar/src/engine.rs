@@ -3,7 +3,7 @@
 //! [`GrammarOptions::target`](super::GrammarOptions::target) names these functions by pointers, so that an application that
 //! writes GBNF alone links none of them.
 
-use unjinja_runtime::abi_3::{Program, StateId};
+use unjinja_runtime::abi::{Program, StateId};
 
 use super::special_tokens::{SpecialToken, Tokens, is_name};
 use super::turn::{Limits, Made, Texts, TurnRules};

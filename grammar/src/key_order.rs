@@ -1,7 +1,7 @@
 //! The order in which templates write the keys of an object: that of the schema, or a sorted one.
 
 use serde_json::{Map, Value};
-use unjinja_runtime::abi_3::KeyOrder;
+use unjinja_runtime::abi::KeyOrder;
 
 use super::members::{Item, Members};
 use super::{Builder, Expr, RuleId};

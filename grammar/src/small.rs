@@ -6,7 +6,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-pub(crate) use unjinja_runtime::abi_3::{places, sort, sort_by};
+pub(crate) use unjinja_runtime::abi::{places, sort, sort_by};
 pub(crate) use unjinja_runtime::schema::{member, members};
 
 /// Sorts, and leaves out all but one of equal items.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_3::{
+use unjinja_runtime::abi::{
     Action, Confirm, Hole, List, Marker, Markers, Nesting, NextName, Program, RepeatedName, State, Text, Transition,
 };
 

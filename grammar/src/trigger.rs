@@ -5,7 +5,7 @@
 //! be skipped. The group of the pattern is where the grammar begins.
 
 use unjinja_runtime::Trigger;
-use unjinja_runtime::abi_3::{Action, CallShape, Hole, Marker, Origin, Program, StateId, Transition};
+use unjinja_runtime::abi::{Action, CallShape, Hole, Marker, Origin, Program, StateId, Transition};
 
 use super::turn::Offered;
 use crate::small::{self, List, json_text};

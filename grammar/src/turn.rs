@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use unjinja_runtime::abi_3::{Action, Channel, Hole, Marker, Origin, Program, State, StateId, Transition};
+use unjinja_runtime::abi::{Action, Channel, Hole, Marker, Origin, Program, State, StateId, Transition};
 
 use super::counted::Counted;
 use super::free_text::FreeText;

@@ -45,7 +45,7 @@ pub use tools::{Tool, Tools, ToolsError, ToolsProblem, Types};
 /// generated for. If that module does not exist any more, the compiler reports one error. Then the code must be
 /// generated again: with `unjinja codegen`, or with a clean build if a macro or a build script generates it.
 #[doc(hidden)]
-pub mod abi_3 {
+pub mod abi {
     pub use crate::engine::entry::enter;
     pub use crate::engine::io::Io;
     pub use crate::engine::machine::{Flow, Found, Machine};

@@ -179,7 +179,7 @@ impl Options {
     /// What becomes of a call that is cut off: it is kept (the default), its arguments are completed, or it is no call.
     ///
     /// ```
-    /// # use unjinja_runtime::{Interpreter, abi_3::*};
+    /// # use unjinja_runtime::{Interpreter, abi::*};
     /// # static OPEN: Markers = Markers::new(const { &[Marker::new("<call>")] });
     /// # static NAMED: Markers = Markers::new(const { &[Marker::new("(")] });
     /// # static CLOSE: Markers = Markers::new(const { &[Marker::new(")")] });
@@ -218,7 +218,7 @@ impl Options {
     /// writes as plain text, must not be among them.
     ///
     /// ```
-    /// # use unjinja_runtime::{Interpreter, abi_3::*};
+    /// # use unjinja_runtime::{Interpreter, abi::*};
     /// # static END: Markers = Markers::new(const { &[Marker::new("<|end|>")] });
     /// # static OVER: &[Transition] = &[Transition::new("turn.end", &[], StateId(1))];
     /// # static PROGRAM: Program = Program::new(

@@ -35,7 +35,7 @@ use text::set;
 /// How one assistant turn of a format is read: a deterministic state machine.
 ///
 /// ```
-/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_3::*};
+/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi::*};
 ///
 /// // One state: everything is content.
 /// static PROGRAM: Program = Program::new(
@@ -106,7 +106,7 @@ impl Program {
     /// marker, is left out: it would end the output there. The model's own end of a text then ends the turn.
     ///
     /// ```
-    /// use unjinja_runtime::abi_3::*;
+    /// use unjinja_runtime::abi::*;
     ///
     /// static END: Markers = Markers::new(const { &[Marker::new("<|end|>").at_end(&[])] });
     /// static PROGRAM: Program = Program::new(
@@ -162,7 +162,7 @@ pub struct StateId(pub u16);
 /// Facts about a model that its spec states.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_3::*};
+/// # use unjinja_runtime::{Interpreter, abi::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },

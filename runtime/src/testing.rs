@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use unjinja_runtime::testing::{Case, json};
-//! # use unjinja_runtime::abi_3::*;
+//! # use unjinja_runtime::abi::*;
 //! # /// A format written by hand: `<think>` opens reasoning, `</think>` closes it.
 //! # #[derive(Clone)]
 //! # struct Parser;

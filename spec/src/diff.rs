@@ -13,7 +13,7 @@ use crate::read::{self, Shape};
 use crate::rules;
 use crate::text;
 use crate::write;
-use unjinja_runtime::abi_3::sort_by;
+use unjinja_runtime::abi::sort_by;
 
 /// A key that differs between two specs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::text;
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// Characters of a source line that an excerpt shows at most.
 const EXCERPT_WIDTH: usize = 100;

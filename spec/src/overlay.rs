@@ -13,7 +13,7 @@ use crate::parse;
 use crate::read::{self, Scope};
 use crate::status::Status;
 use crate::text;
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// Keys that an overlay cannot set: facts about the template and about the analysis.
 const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "template.also", "evidence"];

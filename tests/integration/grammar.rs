@@ -5,7 +5,7 @@ use crate::support::grammar::{is_reported, load, refuses, rendered, sentences, w
 use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use unjinja::abi_3::{Action, Needs, Origin};
+use unjinja::abi::{Action, Needs, Origin};
 use unjinja::{GrammarOptions, Integers, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
 use unjinja_grammar::GrammarExt;

@@ -1,7 +1,7 @@
 //! The limits of a parser. Each is a constant or an option and has a documented outcome; it is tested at the limit and
 //! beyond it.
 
-use unjinja::abi_3::{MAX_HELD, MAX_NAME, MAX_SPACE};
+use unjinja::abi::{MAX_HELD, MAX_NAME, MAX_SPACE};
 use unjinja::{ChatParser, DiagnosticKind, Event, Message, Options, Tools, parse};
 use unjinja_app::{bare_json, qwen3, xml_parameters};
 

@@ -2,8 +2,8 @@
 //! `reset` returns.
 
 use crate::support::{Failure, own_models};
-use unjinja::abi_3::Machine;
-use unjinja::abi_3::is_special_token;
+use unjinja::abi::Machine;
+use unjinja::abi::is_special_token;
 use unjinja::testing::Case;
 use unjinja::{Diagnostic, DiagnosticKind, Event, Message, Options, Stream, Tools};
 use unjinja_app::{args_marker, qwen3, section_tags, xml_parameters};

@@ -18,7 +18,7 @@ use tokenizers::{
 use crate::added::{AddedTokens, Found};
 use crate::bytes::ByteForm;
 use crate::error::TokensError;
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 
 /// A tokenizer: what `tokenizer.json` holds, and what `tokenizer_config.json` adds to it.
 ///

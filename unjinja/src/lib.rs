@@ -101,7 +101,7 @@
 //! - `testing`: `testing::Case`, which checks a parser on an output that is cut at every place.
 
 #[doc(hidden)]
-pub use unjinja_runtime::abi_3;
+pub use unjinja_runtime::abi;
 #[cfg(feature = "testing")]
 pub use unjinja_runtime::testing;
 pub use unjinja_runtime::{

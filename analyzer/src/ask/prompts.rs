@@ -4,7 +4,7 @@ use crate::conversation::Style;
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 use crate::text;
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// The end of a prompt.
 #[derive(Clone, Debug)]

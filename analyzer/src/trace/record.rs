@@ -8,7 +8,7 @@ use crate::ask::{CallTurns, NUMBER, Observed, Prompt, Reasoned};
 use crate::experiment::Experiment;
 use crate::observed::LabelledTurn;
 use crate::probe::Variable;
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// The comparisons of an analysis, in the order in which `explain` lists their subjects.
 pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {

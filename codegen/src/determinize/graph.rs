@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use unjinja_runtime::abi_3::Action;
+use unjinja_runtime::abi::Action;
 
 use crate::plan::{Expr, Literal, PlanHole};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use unjinja_runtime::abi_3::{Action, Hole, Marker, Markers, State, StateId, Transition};
+use unjinja_runtime::abi::{Action, Hole, Marker, Markers, State, StateId, Transition};
 
 use super::States;
 

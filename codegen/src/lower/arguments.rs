@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin, RepeatedName, is_special_token};
+use unjinja_runtime::abi::{Action, ArgumentKind, Hole, NameOf, Nesting, Origin, RepeatedName, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::build::{confirmed, hole, is_empty, is_tag, line_break, literal, marker, seen_ahead, sequence, tolerated};

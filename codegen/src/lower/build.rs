@@ -1,6 +1,6 @@
 //! The building blocks of a plan: markers as literals, and sequences in which white space belongs to its neighbours.
 
-use unjinja_runtime::abi_3::{Hole, InText, NameOf, Origin, RepeatedName, is_special_token};
+use unjinja_runtime::abi::{Hole, InText, NameOf, Origin, RepeatedName, is_special_token};
 use unjinja_spec::{ContentMode, MarkerKey, MarkerText, REPEATED_NAME, ReasoningMode, begins_tag};
 
 use super::source::Source;

@@ -1,7 +1,7 @@
 //! Code fences of Markdown in an answer. Calls in them are examples.
 
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::Action;
+use unjinja_runtime::abi::Action;
 use unjinja_spec::{MarkerKey, ToolFormat};
 
 use super::build::tolerated;

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_3::{Action, CallShape, Hole, InText, Origin, is_special_token};
+use unjinja_runtime::abi::{Action, CallShape, Hole, InText, Origin, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
 use super::build::{is_tag, marker, opening_brace, parts, sequence, tolerated};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unjinja_runtime::abi_3::{Action, CallShape, Hole};
+use unjinja_runtime::abi::{Action, CallShape, Hole};
 use unjinja_spec::MarkerKey;
 
 use super::build::{hole, is_empty, is_tag, marker, opening_brace, sequence, symbol};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText, ToolFormat};
 
 /// The markers with which a call may open.

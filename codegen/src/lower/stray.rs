@@ -1,7 +1,7 @@
 //! Broken markup: markers that close nothing where they are, calls that break off, text where only markers may come. Models
 //! write it; no template does.
 
-use unjinja_runtime::abi_3::{Action, Channel, Hole, InText, is_special_token};
+use unjinja_runtime::abi::{Action, Channel, Hole, InText, is_special_token};
 use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, is_tag, marker, parts, sequence, tolerated};

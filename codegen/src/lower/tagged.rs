@@ -1,6 +1,6 @@
 //! Calls whose name is outside JSON.
 
-use unjinja_runtime::abi_3::{Action, Hole};
+use unjinja_runtime::abi::{Action, Hole};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
 use super::arguments::{after_name, argument, name_ends_at_line, unknown_closer};

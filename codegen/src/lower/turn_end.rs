@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_spec::{END_OF_TEXT, MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{is_empty, literal, parts, sequence, tolerated};

@@ -1,7 +1,7 @@
 //! What models write in place of a marker: a special token without the words that the template writes after it, a tag that has a
 //! name in another way.
 
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
 use super::source::Source;

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use unjinja_runtime::Channel;
-use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Nesting, Program, StateId};
+use unjinja_runtime::abi::{Action, ArgumentKind, Hole, Nesting, Program, StateId};
 
 /// The list of actions, as data.
 pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {

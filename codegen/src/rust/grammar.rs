@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use unjinja_grammar::{Grammar, GrammarError, GrammarOptions, grammar};
 use unjinja_runtime::Tools;
-use unjinja_runtime::abi_3::{Program, Trigger};
+use unjinja_runtime::abi::{Program, Trigger};
 
 /// The constants of the grammar for any tool.
 pub(super) fn any_tool(program: &Program) -> TokenStream {

@@ -13,7 +13,7 @@ mod types;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi_3::{Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId, Transition};
+use unjinja_runtime::abi::{Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId, Transition};
 use unjinja_spec::FormatSpec;
 
 use crate::LowerError;
@@ -112,7 +112,7 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
     let constants_of_states = &shared.constants;
     let sampler = self::sampler::items(program);
     quote! {
-        use #runtime::abi_3::*;
+        use #runtime::abi::*;
         use #runtime::{BorrowedMessage, Chunk, Message, Options, Stream};
 
         /// The parser of this format. It holds no data.

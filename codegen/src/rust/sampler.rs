@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use unjinja_runtime::Tools;
-use unjinja_runtime::abi_3::Program;
+use unjinja_runtime::abi::Program;
 
 #[cfg(feature = "grammar")]
 use super::grammar;

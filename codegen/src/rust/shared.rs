@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi_3::{
+use unjinja_runtime::abi::{
     Confirm, InText, Marker, NameKind, NameOf, Origin, Program, RepeatedName, State, Transition,
 };
 

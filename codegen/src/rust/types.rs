@@ -37,7 +37,7 @@ pub fn type_items(json: &str, runtime: &TokenStream) -> Result<TokenStream, Box<
     }
     let tools = Tools::from_json(json)?;
     let (variants, definitions) = schema::define(&tools)?;
-    let support = quote!(#runtime::abi_3::types);
+    let support = quote!(#runtime::abi::types);
     let types = print::types(&definitions, &support)?;
     let serde = format!("{}::serde", names::path(&support));
     let variants = variants.iter().map(|variant| {

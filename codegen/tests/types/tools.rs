@@ -15,12 +15,12 @@
     Clone,
     Debug,
     PartialEq,
-    unjinja_runtime::abi_3::types::serde::Deserialize,
-    unjinja_runtime::abi_3::types::serde::Serialize
+    unjinja_runtime::abi::types::serde::Deserialize,
+    unjinja_runtime::abi::types::serde::Serialize
 )]
 
 #[serde(
-    crate = "unjinja_runtime::abi_3::types::serde",
+    crate = "unjinja_runtime::abi::types::serde",
     tag = "name",
     content = "arguments"
 )]
@@ -57,14 +57,14 @@ pub enum ToolCall {
 pub mod arguments {
     /// The arguments of `default`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
     #[serde(transparent)]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct Default(pub ::std::collections::HashMap<::std::string::String, bool>);
     impl ::std::ops::Deref for Default {
         type Target = ::std::collections::HashMap<::std::string::String, bool>;
@@ -90,14 +90,14 @@ pub mod arguments {
     ///
     /// indented text is no code
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
     #[serde(deny_unknown_fields)]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct GetWeather {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub at: ::std::option::Option<GetWeatherPosition>,
@@ -115,21 +115,21 @@ pub mod arguments {
     }
     /// A place on the map.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct GetWeatherPosition {
         pub lat: f64,
         pub lon: f64,
     }
     /// Of the temperature.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Copy,
         Debug,
@@ -139,7 +139,7 @@ pub mod arguments {
         PartialEq,
         PartialOrd
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub enum GetWeatherUnit {
         #[serde(rename = "celsius")]
         Celsius,
@@ -184,13 +184,13 @@ pub mod arguments {
     }
     /// The arguments of `move-file`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct MoveFile {
         pub from: ::std::string::String,
         #[serde(default = "defaults::move_file_mode")]
@@ -199,8 +199,8 @@ pub mod arguments {
     }
     /// The values of `move-file` at `parameters.properties.mode`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Copy,
         Debug,
@@ -210,7 +210,7 @@ pub mod arguments {
         PartialEq,
         PartialOrd
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub enum MoveFileMode {
         #[serde(rename = "copy")]
         Copy,
@@ -255,37 +255,37 @@ pub mod arguments {
     }
     /// The time.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         Default,
         PartialEq
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct Now {}
     /// The arguments of `search`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct Search {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub anything: ::std::option::Option<
-            unjinja_runtime::abi_3::types::serde_json::Value,
+            unjinja_runtime::abi::types::serde_json::Value,
         >,
         pub exact: SearchExact,
         #[serde(
             default,
-            skip_serializing_if = "unjinja_runtime::abi_3::types::serde_json::Map::is_empty"
+            skip_serializing_if = "unjinja_runtime::abi::types::serde_json::Map::is_empty"
         )]
-        pub extra: unjinja_runtime::abi_3::types::serde_json::Map<
+        pub extra: unjinja_runtime::abi::types::serde_json::Map<
             ::std::string::String,
-            unjinja_runtime::abi_3::types::serde_json::Value,
+            unjinja_runtime::abi::types::serde_json::Value,
         >,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub filter: ::std::option::Option<SearchFilter>,
@@ -300,20 +300,20 @@ pub mod arguments {
         pub limit: ::std::option::Option<i64>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub mixed: ::std::option::Option<
-            unjinja_runtime::abi_3::types::serde_json::Value,
+            unjinja_runtime::abi::types::serde_json::Value,
         >,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub number: ::std::option::Option<SearchNumber>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub operator: ::std::option::Option<::std::string::String>,
         #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-        pub pair: ::std::vec::Vec<unjinja_runtime::abi_3::types::serde_json::Value>,
+        pub pair: ::std::vec::Vec<unjinja_runtime::abi::types::serde_json::Value>,
         pub query: SearchQuery,
     }
     /// The values of `search` at `parameters.properties.exact`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Copy,
         Debug,
@@ -323,7 +323,7 @@ pub mod arguments {
         PartialEq,
         PartialOrd
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub enum SearchExact {
         #[serde(rename = "yes")]
         Yes,
@@ -364,14 +364,14 @@ pub mod arguments {
     }
     /// The values of `search` at `parameters.$defs.filter`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
     #[serde(untagged)]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub enum SearchFilter {
         Equals(SearchFilterEquals),
         Variant1(SearchFilterVariant1),
@@ -388,35 +388,35 @@ pub mod arguments {
     }
     /// The values of `search` at `parameters.$defs.filter.oneOf[1]`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct SearchFilterEquals {
         pub field: ::std::string::String,
         pub value: ::std::string::String,
     }
     /// The values of `search` at `parameters.$defs.filter.oneOf[0]`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         Default,
         PartialEq
     )]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct SearchFilterVariant1 {
         #[serde(default)]
         pub not: ::std::boxed::Box<::std::option::Option<SearchFilter>>,
     }
     /// The values of `search` at `parameters.properties.level`.
-    #[derive(unjinja_runtime::abi_3::types::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(unjinja_runtime::abi::types::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub struct SearchLevel(i64);
     impl ::std::ops::Deref for SearchLevel {
         type Target = i64;
@@ -441,14 +441,14 @@ pub mod arguments {
             }
         }
     }
-    impl<'de> unjinja_runtime::abi_3::types::serde::Deserialize<'de> for SearchLevel {
+    impl<'de> unjinja_runtime::abi::types::serde::Deserialize<'de> for SearchLevel {
         fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
         where
-            D: unjinja_runtime::abi_3::types::serde::Deserializer<'de>,
+            D: unjinja_runtime::abi::types::serde::Deserializer<'de>,
         {
             Self::try_from(<i64>::deserialize(deserializer)?)
                 .map_err(|e| {
-                    <D::Error as unjinja_runtime::abi_3::types::serde::de::Error>::custom(
+                    <D::Error as unjinja_runtime::abi::types::serde::de::Error>::custom(
                         e.to_string(),
                     )
                 })
@@ -456,14 +456,14 @@ pub mod arguments {
     }
     /// The values of `search` at `parameters.properties.number`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
     #[serde(untagged)]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub enum SearchNumber {
         Integer(i64),
         Number(f64),
@@ -520,14 +520,14 @@ pub mod arguments {
     }
     /// The values of `search` at `parameters.properties.query`.
     #[derive(
-        unjinja_runtime::abi_3::types::serde::Deserialize,
-        unjinja_runtime::abi_3::types::serde::Serialize,
+        unjinja_runtime::abi::types::serde::Deserialize,
+        unjinja_runtime::abi::types::serde::Serialize,
         Clone,
         Debug,
         PartialEq
     )]
     #[serde(untagged)]
-    #[serde(crate = "unjinja_runtime::abi_3::types::serde")]
+    #[serde(crate = "unjinja_runtime::abi::types::serde")]
     pub enum SearchQuery {
         String(::std::string::String),
         Array(::std::vec::Vec<::std::string::String>),

@@ -5,7 +5,7 @@
 
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
-use unjinja::abi_3::Machine;
+use unjinja::abi::Machine;
 use unjinja::{BorrowedMessage, Event, Message, Options, Program, Stream};
 
 /// A compiled parser.

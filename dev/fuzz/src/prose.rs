@@ -5,7 +5,7 @@
 //! reasoning opens it, unless a blank or punctuation follows. So the words here are words, and [`opens_reasoning`] knows the
 //! second rule.
 
-use unjinja::abi_3::{InText, is_mention, is_special_token};
+use unjinja::abi::{InText, is_mention, is_special_token};
 use unjinja::testing::{Cut, Transcript};
 use unjinja::{Options, Unparsed};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerText, REPEATED_NAME, StartsIn};

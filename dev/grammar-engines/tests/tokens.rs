@@ -6,7 +6,7 @@ use support::{Failure, grammar, models};
 use unjinja_gbnf::{Grammar as Rules, Limits};
 use unjinja_grammar::{GrammarOptions, SpecialToken, Target, ToolChoice, Verdicts};
 use unjinja_grammar_engines::{Llguidance, Piece, Verdict, Vocabulary, XGrammar};
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 use unjinja_runtime::{ChatParser, Event, Options, Tools};
 use unjinja_testkit::grammars::tools;
 

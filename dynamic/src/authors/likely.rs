@@ -9,7 +9,7 @@ use unjinja_spec::{FormatSpec, tags};
 
 use super::origin::{PromptWriters, TokenVerdict};
 use crate::prompt::LabelledPrompt;
-use unjinja_runtime::abi_3::{sort, sort_by_key};
+use unjinja_runtime::abi::{sort, sort_by_key};
 
 /// Texts of a template that its tokenizer probably counts among its control tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]

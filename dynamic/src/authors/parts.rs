@@ -6,7 +6,7 @@ use serde_json::Value;
 use unjinja_render::{Labels, Origin};
 
 use super::origin::root;
-use unjinja_runtime::abi_3::sort_by_key;
+use unjinja_runtime::abi::sort_by_key;
 
 /// A part of a message or of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

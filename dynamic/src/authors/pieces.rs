@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::parts::{PromptParts, TokenPart};
-use unjinja_runtime::abi_3::sort;
+use unjinja_runtime::abi::sort;
 
 /// A piece of a prompt: whose message it belongs to, what it is, and whether the model writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

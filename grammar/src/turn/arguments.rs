@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use unjinja_runtime::Types;
-use unjinja_runtime::abi_3::{Action, ArgumentKind, Hole, Marker, NameOf, Nesting, StateId};
+use unjinja_runtime::abi::{Action, ArgumentKind, Hole, Marker, NameOf, Nesting, StateId};
 use unjinja_runtime::schema::{Document, MAX_DEPTH, MAX_SCHEMAS};
 
 use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrelevant};

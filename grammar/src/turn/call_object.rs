@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use unjinja_runtime::abi_3::CallShape;
+use unjinja_runtime::abi::CallShape;
 
 use super::{Call, Offered, TurnRules};
 use crate::Expr;

@@ -1,7 +1,7 @@
 //! The alternatives of a position: through its markers, to the end of the turn, to a value, or through an answer that
 //! has to match a schema.
 
-use unjinja_runtime::abi_3::{Action, Hole, Marker, NameOf, State, Transition};
+use unjinja_runtime::abi::{Action, Hole, Marker, NameOf, State, Transition};
 
 use super::{Alternative, Call, Exit, Offered, Piece, Position, TurnRules, is_canonical, is_irrelevant};
 use crate::Expr;

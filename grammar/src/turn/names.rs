@@ -1,6 +1,6 @@
 //! The rules of the names of functions and arguments, with the markers after them.
 
-use unjinja_runtime::abi_3::{Action, Hole, Marker, StateId, Transition};
+use unjinja_runtime::abi::{Action, Hole, Marker, StateId, Transition};
 
 use super::{Alternative, Call, Offered, Piece, Position, TurnRules};
 use crate::small::List as _;

@@ -1,7 +1,7 @@
 //! What makes the rules that only some formats need, by pointers. An application whose parsers are compiled in links what these
 //! need, and no more.
 
-use unjinja_runtime::abi_3::{Hole, KeyOrder, Needs};
+use unjinja_runtime::abi::{Hole, KeyOrder, Needs};
 
 use super::{Alternative, Call, NodeKey, Position, TurnRules};
 use crate::Expr;

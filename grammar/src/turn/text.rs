@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use unjinja_runtime::abi_3::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
+use unjinja_runtime::abi::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
 use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, TurnRules};
 use crate::counted::{Between, Counted, counted};

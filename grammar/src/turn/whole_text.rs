@@ -1,6 +1,6 @@
 //! Free text as one thing: a rule for each marker that ends it. The engines that know free text get it in this form.
 
-use unjinja_runtime::abi_3::{Action, Hole, Marker, Transition};
+use unjinja_runtime::abi::{Action, Hole, Marker, Transition};
 
 use super::{Alternative, NodeKey, Offered, Piece, Texts, TurnRules};
 use crate::free_text::TextPart;

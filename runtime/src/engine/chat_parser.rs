@@ -11,7 +11,7 @@ use crate::program::{ModelInfo, Needs, Program};
 /// Any model's parser.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_3::*};
+/// # use unjinja_runtime::{Interpreter, abi::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },

@@ -12,7 +12,7 @@ use crate::inline_string::InlineString;
 use crate::limits::{MAX_NAME, MAX_SPACE};
 use crate::program::{Marker, Markers};
 
-/// What a primitive of [`Io`](crate::abi_3::Io) found in the text.
+/// What a primitive of [`Io`](crate::abi::Io) found in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The marker with this index.

@@ -14,7 +14,7 @@ use crate::program::{Action, ArgumentKind, Hole, Program, StateId, Transition};
 /// `Send + Sync + 'static`.
 ///
 /// ```
-/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi_3::*};
+/// use unjinja_runtime::{ChatParser, Interpreter, Options, abi::*};
 ///
 /// // Usually a program comes from a spec: `unjinja_codegen::program(&spec)?`.
 /// static PROGRAM: Program = Program::new(

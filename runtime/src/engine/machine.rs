@@ -1,7 +1,7 @@
 //! The interface between a parser and the engine that feeds it: one step at a time, from state to state.
 //!
 //! A parser is a [`Program`] and a way to run it. Generated code runs it as specialised Rust, the
-//! [interpreter](crate::Interpreter) by walking the data. Both call the same primitives of [`Io`](crate::abi_3::Io). This file
+//! [interpreter](crate::Interpreter) by walking the data. Both call the same primitives of [`Io`](crate::abi::Io). This file
 //! must not know what the primitives do.
 
 use super::io::Io;

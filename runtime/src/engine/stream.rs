@@ -22,7 +22,7 @@ use crate::program::Hole;
 /// However the text is cut, the events add up to the same message, and no event is taken back.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_3::*};
+/// # use unjinja_runtime::{Interpreter, abi::*};
 /// # static END: Markers = Markers::new(const { &[Marker::new("</think>")] });
 /// # static TO_CONTENT: &[Transition] = &[Transition::new("reasoning.end", const { &[Action::CloseReasoning] }, StateId(0))];
 /// # static PROGRAM: Program = Program::new(
@@ -116,7 +116,7 @@ impl<M: Machine> Stream<M> {
     /// The model's next token. [`token_counts`](Self::token_counts) counts those that are not special.
     ///
     /// ```
-    /// # use unjinja_runtime::{Interpreter, abi_3::*};
+    /// # use unjinja_runtime::{Interpreter, abi::*};
     /// # static PROGRAM: Program = Program::new(
     /// #     ModelInfo::named("plain"),
     /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
@@ -294,7 +294,7 @@ impl Core {
 /// Parses a whole output. Bytes that are not UTF-8 become U+FFFD, with a diagnostic.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_3::*};
+/// # use unjinja_runtime::{Interpreter, abi::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },
@@ -316,7 +316,7 @@ pub fn parse<'t, M: Machine>(machine: M, output: impl Into<Chunk<'t>>, options: 
 /// translated is allocated.
 ///
 /// ```
-/// # use unjinja_runtime::{Interpreter, abi_3::*};
+/// # use unjinja_runtime::{Interpreter, abi::*};
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("plain"),
 /// #     const { &[State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[])] },

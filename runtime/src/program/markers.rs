@@ -17,7 +17,7 @@ pub const MAX_MARKERS: usize = 64;
 /// The markers that may come in a state, and how they are looked for.
 ///
 /// ```
-/// use unjinja_runtime::abi_3::{Marker, Markers, Needle, Search};
+/// use unjinja_runtime::abi::{Marker, Markers, Needle, Search};
 ///
 /// static CLOSERS: Markers = Markers::new(const { &[Marker::new("</call>"), Marker::new("<|end|>")] });
 /// assert_eq!(CLOSERS.search(), Search::One(Needle { byte: b'<', offset: 0 }));
@@ -75,7 +75,7 @@ impl Markers {
         Self::of(Cow::Borrowed(list))
     }
 
-    /// The markers, in the order in which [`Found`](crate::abi_3::Found) counts them.
+    /// The markers, in the order in which [`Found`](crate::abi::Found) counts them.
     #[inline]
     pub fn list(&self) -> &[Marker] {
         &self.list

@@ -1,5 +1,5 @@
 use super::*;
-use crate::abi_3::{Flow, Found, Io, Machine, Marker, Markers, ModelInfo, Program, StateId};
+use crate::abi::{Flow, Found, Io, Machine, Marker, Markers, ModelInfo, Program, StateId};
 use crate::message::{Channel, Event};
 
 /// A subject that reports what it is told to, so that the case builder itself is tested.

@@ -4,7 +4,7 @@ use unjinja_spec::ArgumentOrder;
 
 use crate::ask::CallTurns;
 use crate::sentinels::SENTINELS;
-use unjinja_runtime::abi_3::{sort, sort_by_key};
+use unjinja_runtime::abi::{sort, sort_by_key};
 
 /// The order of arguments; if that is the one of the message, the order of the keys of an object in one of them.
 pub(super) fn of(calls: &CallTurns) -> ArgumentOrder {

@@ -10,7 +10,7 @@ use unjinja_dynamic::{GrammarOptions, Loader, Model, SpecialTokens};
 use unjinja_engine::{RandomModel, Vocabulary};
 use unjinja_grammar::ToolChoice;
 use unjinja_runtime::Tools;
-use unjinja_runtime::abi_3::{Action, State};
+use unjinja_runtime::abi::{Action, State};
 use unjinja_server::http::{Config, GrammarUse, Models, Proxy, ServedModel, UpstreamApi, UpstreamConfig};
 
 use super::Failure;

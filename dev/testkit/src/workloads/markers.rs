@@ -1,7 +1,7 @@
 //! The markers that a parser looks for at a point of a format, read off its plan.
 
 use unjinja::Channel;
-use unjinja::abi_3::Hole;
+use unjinja::abi::Hole;
 use unjinja_codegen::plan::{Expr, Literal, Plan};
 
 /// The markers that a parser looks for, each once, in the order of the plan.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use unjinja_render::{FieldPart, Origin, SourcePosition, Span};
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 
 use super::advice::advice;
 use super::compare::around;

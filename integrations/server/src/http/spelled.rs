@@ -1,7 +1,7 @@
 //! Special tokens that the text of a message spells. The upstream reads them as tokens, wherever they come from: a web page that a tool
 //! read can end its message and begin one of the system.
 
-use unjinja_runtime::abi_3::is_special_token;
+use unjinja_runtime::abi::is_special_token;
 
 use super::config::SpelledMarkers;
 use super::models::ServedModel;

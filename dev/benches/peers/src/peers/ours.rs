@@ -1,6 +1,6 @@
 //! Ours: a compiled model's parser.
 
-use unjinja_runtime::abi_3::Machine;
+use unjinja_runtime::abi::Machine;
 use unjinja_runtime::{Event, Message, Options, Stream, Tools};
 
 use super::run::{Clock, Run, Runner, Stop};
