@@ -70,8 +70,6 @@ pub enum BuildError {
         /// The files of the two templates.
         files: [String; 2],
     },
-    /// The generated code is not valid Rust: a bug of the code generator.
-    Code(String),
     /// A function for build scripts was called outside of one: cargo has not set `OUT_DIR`.
     NotABuildScript,
     /// Several errors, of several templates.
@@ -102,11 +100,7 @@ impl BuildError {
             | Self::Tools { path, .. }
             | Self::Types { path, .. } => Some(path),
             Self::Several(errors) => errors.first().and_then(Self::path),
-            Self::TypesWithoutTools
-            | Self::TypesNotCompiled
-            | Self::SameName { .. }
-            | Self::Code(_)
-            | Self::NotABuildScript => None,
+            Self::TypesWithoutTools | Self::TypesNotCompiled | Self::SameName { .. } | Self::NotABuildScript => None,
         }
     }
 
@@ -133,7 +127,6 @@ impl BuildError {
             Self::TypesWithoutTools => "a file of tools",
             Self::TypesNotCompiled => "the feature `types`",
             Self::SameName { .. } => "templates with different names",
-            Self::Code(_) => "valid Rust",
             Self::NotABuildScript => "a call from a build script",
             Self::Several(errors) => return errors.first().map_or(Cow::Borrowed(""), Self::expected),
         })
@@ -147,7 +140,7 @@ impl BuildError {
             Self::Lower { error, .. } => {
                 Cow::Owned(error.problems.iter().map(LowerProblem::seen).collect::<Vec<_>>().join("; "))
             }
-            Self::Tools { problem, .. } | Self::Types { problem, .. } | Self::Code(problem) => Cow::Borrowed(problem),
+            Self::Tools { problem, .. } | Self::Types { problem, .. } => Cow::Borrowed(problem),
             Self::TypesWithoutTools => Cow::Borrowed("types, but no tools"),
             Self::TypesNotCompiled => Cow::Borrowed("unjinja-build without its feature `types`"),
             Self::SameName { name, files: [first, second] } => {
@@ -170,7 +163,6 @@ impl BuildError {
             Self::TypesWithoutTools => "name the file of tools too",
             Self::TypesNotCompiled => "switch on the feature `types`",
             Self::SameName { .. } => "rename one of the files",
-            Self::Code(_) => "report this as a bug, with the template",
             Self::NotABuildScript => "call it from build.rs, or use `Templates::compile` with a path",
             Self::Several(errors) => return errors.first().map_or(Cow::Borrowed(""), Self::next_step),
         })
@@ -191,7 +183,6 @@ impl fmt::Display for BuildError {
             Self::SameName { name, files: [first, second] } => {
                 write!(f, "{first} and {second} would both become the module `{name}`: rename one of them")
             }
-            Self::Code(problem) => write!(f, "the generated code is not valid Rust ({problem}): this is a bug"),
             Self::NotABuildScript => f.write_str("OUT_DIR is not set: this function is for build scripts"),
             Self::Several(errors) => {
                 for (index, error) in errors.iter().enumerate() {

@@ -182,7 +182,7 @@ impl Templates {
         }
         let (runtime, count) = (&self.runtime, names.len());
         // An application uses a part of each module. In a program, the compiler would warn about the rest.
-        let source = unjinja_codegen::rust::format(quote! {
+        let source = unjinja_codegen::rust::lines(quote! {
             #types
 
             #(#[allow(dead_code)] #modules)*
@@ -193,7 +193,7 @@ impl Templates {
                 [#(&#names::Parser),*]
             }
         });
-        write(out.as_ref(), &source.map_err(|error| BuildError::Code(error.to_string()))?)
+        write(out.as_ref(), &source)
     }
 }
 

@@ -119,7 +119,7 @@ enum Command {
     Grammar(grammar::Arguments),
     /// Print the Rust of a spec or a template, or write the modules of a folder of specs.
     #[command(
-        after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --specs generated/specs --out generated/src/models"
+        after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --model Qwen/Qwen3-0.6B"
     )]
     Codegen(codegen::Arguments),
     /// Show what an analysis saw, what a spec means, and how each byte of an output is read.
@@ -222,7 +222,7 @@ fn dispatch(command: &Command, ui: Ui) -> Done {
         Command::Render(arguments) => render::run(arguments),
         Command::Parse(arguments) => parse::run(arguments, ui),
         Command::Grammar(arguments) => grammar::run(arguments, ui),
-        Command::Codegen(arguments) => codegen::run(arguments, ui),
+        Command::Codegen(arguments) => codegen::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Lint(arguments) => lint::run(arguments, ui),
         Command::Export(arguments) => export::run(arguments, ui),

@@ -82,8 +82,6 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
         Document,
     ),
     ("unjinja codegen templates/hermes.jinja --format json", 0, "codegen", Document),
-    ("unjinja codegen --specs specs --out src/models --check --format json", 1, "codegen", Document),
-    ("unjinja codegen --specs specs --out src/models --format json", 0, "codegen", Document),
     #[cfg(feature = "fetch")]
     ("unjinja fetch --manifest kept.toml --out hub --format json", 0, "fetch", Document),
     #[cfg(feature = "fetch")]
@@ -161,7 +159,6 @@ fn folder() -> Result<CommandFolder, Failure> {
     });
     let response_template = json!({"start_anchor": "<|im_start|>assistant\n", "fields": fields});
     folder.write("response_template.json", response_template.to_string().as_bytes())?;
-    folder.write("src/Cargo.toml", b"[features]\n# models, written by `unjinja codegen`:\n# end of models\n")?;
     for specs in ["specs", "old"] {
         folder.run(&format!("mkdir {specs}"), b"")?;
         assert_eq!(folder.run(&format!("unjinja analyze templates -o {specs}"), b"")?.code, 0);

@@ -108,7 +108,6 @@ const WRONG: &[Case] = &[
     ("unjinja grammar --template hermes.jinja --spec a", 2, "cannot be used with"),
     ("unjinja codegen hermes.jinja --spec a", 2, "cannot be used with"),
     ("unjinja codegen hermes.jinja --model a", 2, "cannot be used with"),
-    ("unjinja codegen --specs specs --out o --overlay other.toml", 2, "cannot be used with"),
     ("unjinja explain hermes.jinja --spec a", 2, "cannot be used with"),
     ("unjinja explain hermes.jinja --model a", 2, "cannot be used with"),
     ("unjinja check hermes.jinja --specs specs --spec specs/hermes.toml", 2, "cannot be used with"),

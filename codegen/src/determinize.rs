@@ -253,7 +253,7 @@ impl Builder {
                 match reads {
                     Hole::Json | Hole::Python | Hole::Literal(_) | Hole::Object(_) => {
                         let (actions, next) = self.target(self.targets[hole]);
-                        self.states[index].otherwise = Some(transition("", actions, next, Origin::Canonical));
+                        self.states[index].otherwise = vec![transition("", actions, next, Origin::Canonical)].into();
                         if matches!(reads, Hole::Json | Hole::Object(_)) {
                             // Only tags: they cannot occur in JSON outside of strings.
                             let mut stops = self.exits(hole).to_vec();
@@ -290,7 +290,8 @@ impl Builder {
                 self.set_markers(index, literals);
                 if let Some((actions, hole, _)) = closure.holes.first() {
                     let next = self.state(Key::Hole(*hole));
-                    self.states[index].otherwise = Some(transition("", actions.clone(), next, Origin::Canonical));
+                    self.states[index].otherwise =
+                        vec![transition("", actions.clone(), next, Origin::Canonical)].into();
                 }
                 self.states[index].end = closure.end.clone().map(Cow::Owned);
             }
@@ -500,8 +501,8 @@ impl Builder {
     }
 }
 
-/// Whether the text of two markers is taken for the second one: only the second one is written by templates, or the first one
-/// is the wrapper of an answer, whose end may come anywhere. Where both transitions recover, the marker decides.
+/// Which of two markers with the same text gives way: the first, if only the second is written by templates, or if the first is
+/// the wrapper of an answer, whose end may come anywhere. Where both transitions recover, the marker decides.
 fn yields(one: &Transition, other: &Transition, only_other_is_written: bool) -> bool {
     let tolerated = |transition: &Transition| transition.origin == Origin::Recovery;
     let wrapper = |transition: &Transition| transition.key == MarkerKey::ContentEnd.as_str();

@@ -21,13 +21,16 @@
 //! # }
 //! ```
 //!
-//! The modules and `models.rs` are written by `unjinja codegen --specs specs --out src/models` and checked in CI. This
-//! file and `lookup.rs` are written by hand; they contain no model's name.
+//! The build script makes the modules of the chosen models from `specs/`. `unjinja codegen NAME` prints one for people. This file and
+//! `lookup.rs` contain no model's name.
 
 mod lookup;
-// Written, and formatted, by the code generator.
-#[rustfmt::skip]
-mod models;
+
+/// Made by the build script.
+mod models {
+    include!(concat!(env!("OUT_DIR"), "/models.rs"));
+    include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+}
 
 #[allow(unused_imports, reason = "without a model's feature there is nothing to export")]
 pub use models::*;

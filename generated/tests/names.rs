@@ -69,3 +69,17 @@ fn families_are_found_under_the_names_of_their_members() {
         assert_eq!(found(name), spec, "{name}");
     }
 }
+
+/// A model is compiled by the feature of its name.
+#[test]
+fn every_spec_has_its_feature() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml"))?;
+    for parser in all() {
+        let line = format!("\n{} = [\"models\"]\n", parser.info().name);
+        assert!(manifest.contains(&line), "add to [features] of generated/Cargo.toml:{line}");
+    }
+    let features = manifest.lines().filter(|line| line.ends_with(" = [\"models\"]")).count();
+    assert_eq!(features, all().len() + 1, "a feature of generated/Cargo.toml has no spec");
+    Ok(())
+}

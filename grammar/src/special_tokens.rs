@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use unjinja_runtime::abi::{
-    Action, Confirm, Hole, List, Marker, Markers, Nesting, NextName, Program, RepeatedName, State, Text, Transition,
+    Action, Confirm, Hole, Label, List, Marker, Markers, Nesting, NextName, Program, RepeatedName, State, Text,
+    Transition,
 };
 
 use super::Class;
@@ -135,9 +136,9 @@ impl Tokens {
     fn state(&self, state: &State) -> State {
         let markers: Vec<Marker> = state.markers.list().iter().map(|marker| self.marker(marker)).collect();
         State {
-            markers: Cow::Owned(Markers::of(Cow::Owned(markers))),
-            transitions: Cow::Owned(state.transitions.iter().map(|step| self.transition(step)).collect()),
-            otherwise: state.otherwise.as_ref().map(|step| self.transition(step)),
+            markers: Markers::of(markers.into()),
+            transitions: state.transitions.iter().map(|step| self.transition(step)).collect::<Vec<_>>().into(),
+            otherwise: state.otherwise.iter().map(|step| self.transition(step)).collect::<Vec<_>>().into(),
             hole: match &state.hole {
                 Some(Hole::Literal(quote)) => Some(Hole::Literal(self.fold(quote))),
                 hole => hole.clone(),
@@ -171,10 +172,11 @@ impl Tokens {
 
     fn transition(&self, step: &Transition) -> Transition {
         let action = |action: &Action| match action {
-            Action::NestedArgument(nesting) => Action::NestedArgument(Cow::Owned(self.nesting(nesting))),
-            Action::EndNestedArgument(nesting) => Action::EndNestedArgument(Cow::Owned(self.nesting(nesting))),
-            Action::StartLabelled { prefix, separator } => {
-                Action::StartLabelled { prefix: self.fold(prefix), separator: self.fold(separator) }
+            Action::NestedArgument(nesting) => Action::NestedArgument(self.nesting(nesting).into()),
+            Action::EndNestedArgument(nesting) => Action::EndNestedArgument(self.nesting(nesting).into()),
+            Action::StartLabelled(label) => {
+                let label = Label { prefix: self.fold(&label.prefix), separator: self.fold(&label.separator) };
+                Action::StartLabelled(label.into())
             }
             action => action.clone(),
         };

@@ -32,7 +32,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     };
     let mut triggers: Vec<Trigger> = Vec::new();
     for (marker, next) in content.iter().chain(&starting) {
-        let ends = program.states.iter().flat_map(|state| state.markers.list());
+        let ends = program.states.iter().flat_map(|state| state.markers.list().iter());
         let ambiguous = ends.clone().any(|other| other.core == marker.core && other.confirm.is_end());
         let says_so = marker.core.starts_with(['<', '[']) && marker.core.len() > 2;
         let behind = match (ambiguous || !says_so || !marker.take, shape(program, *next)) {
@@ -87,7 +87,7 @@ fn shape(program: &Program, state: StateId) -> Option<&CallShape> {
 /// The markers of which one must come in a state, as a pattern.
 fn forced(program: &Program, state: StateId) -> Option<String> {
     let node = program.state(state)?;
-    if node.hole.is_some() || node.otherwise.is_some() || node.end.is_some() || node.markers.list().is_empty() {
+    if node.hole.is_some() || !node.otherwise.is_empty() || node.end.is_some() || node.markers.list().is_empty() {
         return None;
     }
     let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).list();

@@ -180,18 +180,18 @@ impl Options {
     ///
     /// ```
     /// # use unjinja_runtime::{Interpreter, abi::*};
-    /// # static OPEN: Markers = Markers::new(const { &[Marker::new("<call>")] });
-    /// # static NAMED: Markers = Markers::new(const { &[Marker::new("(")] });
-    /// # static CLOSE: Markers = Markers::new(const { &[Marker::new(")")] });
+    /// # const OPEN: &[Marker] = &[Marker::new("<call>")];
+    /// # const NAMED: &[Marker] = &[Marker::new("(")];
+    /// # const CLOSE: &[Marker] = &[Marker::new(")")];
     /// # static TO_NAME: &[Transition] = &[Transition::new("call.open", const { &[Action::Speculate] }, StateId(1))];
     /// # static TO_JSON: &[Transition] = &[Transition::new("call.name", const { &[Action::StartCall] }, StateId(2))];
     /// # static TO_TEXT: &[Transition] = &[Transition::new("call.close", const { &[Action::EndCall] }, StateId(0))];
     /// # static PROGRAM: Program = Program::new(
     /// #     ModelInfo::named("calls"),
     /// #     const { &[
-    /// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).markers(&OPEN, TO_NAME).end(&[]),
-    /// #         State::new("NAME", Some(Hole::Name)).markers(&NAMED, TO_JSON).end(&[]),
-    /// #         State::new("JSON", Some(Hole::Json)).markers(&CLOSE, TO_TEXT).end(&[]),
+    /// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).markers(OPEN, TO_NAME).end(&[]),
+    /// #         State::new("NAME", Some(Hole::Name)).markers(NAMED, TO_JSON).end(&[]),
+    /// #         State::new("JSON", Some(Hole::Json)).markers(CLOSE, TO_TEXT).end(&[]),
     /// #     ] },
     /// #     StateId(0),
     /// # );
@@ -219,12 +219,12 @@ impl Options {
     ///
     /// ```
     /// # use unjinja_runtime::{Interpreter, abi::*};
-    /// # static END: Markers = Markers::new(const { &[Marker::new("<|end|>")] });
+    /// # const END: &[Marker] = &[Marker::new("<|end|>")];
     /// # static OVER: &[Transition] = &[Transition::new("turn.end", &[], StateId(1))];
     /// # static PROGRAM: Program = Program::new(
     /// #     ModelInfo::named("plain"),
     /// #     const { &[
-    /// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).markers(&END, OVER).end(&[]),
+    /// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).markers(END, OVER).end(&[]),
     /// #         State::new("OVER", None).end(&[]),
     /// #     ] },
     /// #     StateId(0),

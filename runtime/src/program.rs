@@ -7,8 +7,6 @@
 //! All data is either `'static` (a generated module holds it in a `static`) or owned (a spec was loaded at run time).
 //! This module holds data only. It must not read text and must not decide anything.
 
-use std::borrow::Cow;
-
 use crate::message::Channel;
 
 pub(crate) mod call_shape;
@@ -16,6 +14,7 @@ mod marker;
 pub(crate) mod marker_search;
 mod markers;
 mod needs;
+mod rows;
 mod special_token;
 mod text;
 mod trigger;
@@ -26,8 +25,9 @@ pub use marker::{Confirm, InText, Marker, NameKind, NameOf, NextName, RepeatedNa
 pub use marker_search::{Needle, Search};
 pub use markers::{MAX_MARKERS, Markers};
 pub use needs::Needs;
+pub use rows::{MarkerRows, Rows, Tables, TransitionRows};
 pub use special_token::is_special_token;
-pub use text::{List, Text, list, text};
+pub use text::{List, Shared, Text, list, text};
 pub use trigger::Trigger;
 
 use text::set;
@@ -108,12 +108,12 @@ impl Program {
     /// ```
     /// use unjinja_runtime::abi::*;
     ///
-    /// static END: Markers = Markers::new(const { &[Marker::new("<|end|>").at_end(&[])] });
+    /// const END: &[Marker] = &[Marker::new("<|end|>").at_end(&[])];
     /// static PROGRAM: Program = Program::new(
     ///     ModelInfo::named("plain"),
     ///     const { &[
     ///         State::new("CONTENT", Some(Hole::Text(Channel::Content)))
-    ///             .markers(&END, const { &[Transition::new("turn.end", &[], StateId(0))] })
+    ///             .markers(END, const { &[Transition::new("turn.end", &[], StateId(0))] })
     ///             .end(&[]),
     ///     ] },
     ///     StateId(0),
@@ -239,11 +239,11 @@ pub struct State {
     /// What is read here besides markers; `None` if only markers may come.
     pub hole: Option<Hole>,
     /// The markers that may come.
-    pub markers: Cow<'static, Markers>,
+    pub markers: Markers,
     /// Where each of `markers` leads, in the same order.
-    pub transitions: List<Transition>,
-    /// Where to go when the value is complete, or when something else than a marker comes.
-    pub otherwise: Option<Transition>,
+    pub transitions: TransitionRows,
+    /// Where to go when the value is complete, or when something else than a marker comes: one transition at most.
+    pub otherwise: TransitionRows,
     /// What to do when the text ends here; `None` if a turn may not end here.
     pub end: Option<List<Action>>,
     /// White space before a marker is text here: nothing has been read yet.
@@ -256,24 +256,37 @@ impl State {
         Self {
             name: text(name),
             hole,
-            markers: Cow::Borrowed(Markers::NONE),
-            transitions: list(&[]),
-            otherwise: None,
+            markers: Markers::expected(&[]),
+            transitions: Rows::NONE,
+            otherwise: Rows::NONE,
             end: None,
             exact: false,
         }
     }
 
     /// Adds markers, and where each of them leads.
-    pub const fn markers(mut self, markers: &'static Markers, transitions: &'static [Transition]) -> Self {
-        set(&mut self.markers, Cow::Borrowed(markers));
-        set(&mut self.transitions, list(transitions));
+    pub const fn markers(mut self, markers: &'static [Marker], transitions: &'static [Transition]) -> Self {
+        set(&mut self.transitions, Rows::List(list(transitions)));
+        self.reading(Rows::List(list(markers)))
+    }
+
+    /// Adds rows: for each marker its number in a table, and the number of its transition in another.
+    pub const fn rows(mut self, tables: Tables, rows: &'static [[u16; 2]]) -> Self {
+        set(&mut self.transitions, Rows::Table(tables.transitions, rows));
+        self.reading(Rows::Table(tables.markers, rows))
+    }
+
+    /// Adds these markers, and the search for them that this state needs.
+    const fn reading(mut self, markers: MarkerRows) -> Self {
+        let markers = Markers::of(markers);
+        let markers = if self.is_searched() { markers.searched() } else { markers };
+        set(&mut self.markers, markers);
         self
     }
 
-    /// Adds a transition that needs no marker.
-    pub const fn otherwise(mut self, transition: Transition) -> Self {
-        set(&mut self.otherwise, Some(transition));
+    /// Adds a transition that needs no marker: a row of the same form, of which only the second number counts.
+    pub const fn otherwise(mut self, tables: Tables, row: &'static [[u16; 2]]) -> Self {
+        set(&mut self.otherwise, Rows::Table(tables.transitions, row));
         self
     }
 
@@ -290,13 +303,13 @@ impl State {
     }
 
     /// The markers that may come, each with its transition.
-    pub fn arrows(&self) -> impl Iterator<Item = (&Marker, &Transition)> {
+    pub fn arrows(&self) -> impl Iterator<Item = (&Marker, &Transition)> + Clone {
         self.markers.list().iter().zip(self.transitions.iter())
     }
 
     /// All transitions of the state.
     pub fn all_transitions(&self) -> impl Iterator<Item = &Transition> {
-        self.transitions.iter().chain(&self.otherwise)
+        self.transitions.iter().chain(self.otherwise.iter())
     }
 
     /// Whether a function's name is read here that makes a call only if it was offered.
@@ -319,7 +332,7 @@ impl State {
 
     /// Whether the state searches text for its markers. In other states a marker comes next, or the value says where it
     /// ends.
-    pub fn is_searched(&self) -> bool {
+    pub const fn is_searched(&self) -> bool {
         matches!(self.hole, Some(Hole::Text(_) | Hole::Value | Hole::Json))
     }
 }
@@ -345,7 +358,7 @@ pub enum Hole {
     /// All arguments as one Python literal.
     Python,
     /// A call as one object.
-    Object(Cow<'static, CallShape>),
+    Object(Shared<CallShape>),
 }
 
 impl Hole {
@@ -430,12 +443,7 @@ pub enum Action {
     /// The name of a message's recipient is complete. It makes a call if it was offered; if not, the message is broken markup.
     StartRecipient,
     /// The label is complete, and makes a call. A label is an id that holds prefix, name, separator and index.
-    StartLabelled {
-        /// Text before the name.
-        prefix: Text,
-        /// Text between the name and the index.
-        separator: Text,
-    },
+    StartLabelled(Shared<Label>),
     /// The name is complete, and directly after it that of the first argument: the marker between them is missing. It
     /// makes a call if the function was offered and has that argument.
     StartSplit,
@@ -447,9 +455,9 @@ pub enum Action {
     EndArgument,
     /// An argument's name is complete. Raw text follows, typed by the tool's schema; an object or a list may be written as
     /// tags.
-    NestedArgument(Cow<'static, Nesting>),
+    NestedArgument(Shared<Nesting>),
     /// The value of such an argument is complete.
-    EndNestedArgument(Cow<'static, Nesting>),
+    EndNestedArgument(Shared<Nesting>),
     /// The call is complete.
     EndCall,
     /// The call is over, but nothing closed it.
@@ -476,6 +484,15 @@ pub enum Action {
     AfterEnd,
     /// This marker, which opens or closes a value, is missing here.
     MissingMarker(Text),
+}
+
+/// The texts of a label around the name: `functions.NAME:0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Text before the name.
+    pub prefix: Text,
+    /// Text between the name and the index.
+    pub separator: Text,
 }
 
 /// How an object is written as tags: each member between an opening and a closing tag with its name.

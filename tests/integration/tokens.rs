@@ -9,7 +9,7 @@ use unjinja::{ChatParser, CutCalls, Message, Options, Token, Unparsed};
 /// The special tokens in the markers of a parser, by their form.
 fn special_tokens(parser: &dyn ChatParser) -> BTreeSet<String> {
     let states = &parser.program().states;
-    let cores = states.iter().flat_map(|state| state.markers.list()).map(|marker| marker.core.to_string());
+    let cores = states.iter().flat_map(|state| state.markers.list().iter()).map(|marker| marker.core.to_string());
     cores.flat_map(|core| tokens_in(&core)).collect()
 }
 

@@ -1,6 +1,5 @@
 //! What is done with the states once all are there: those that behave alike become one, and each gets its search.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use unjinja_runtime::abi::{Action, Hole, Marker, Markers, State, StateId, Transition};
@@ -30,7 +29,7 @@ impl States {
         let mut states = Vec::with_capacity(count);
         for index in representatives {
             let mut state = std::mem::replace(&mut self.list[index], State::new("", None));
-            state.markers = Cow::Owned(Markers::of(std::mem::take(&mut markers[index]).into()));
+            state.markers = Markers::of(std::mem::take(&mut markers[index]).into());
             renumber(&mut state, &classes);
             states.push(state);
         }
@@ -63,7 +62,7 @@ impl States {
     /// What tells a state from others: its shape, and the classes of the states that it leads to.
     fn behaviour(&self, index: usize, shape: usize, classes: &[usize]) -> Vec<usize> {
         let state = &self.list[index];
-        let targets = state.transitions.iter().chain(&state.otherwise).map(|to| classes[usize::from(to.next.0)]);
+        let targets = state.all_transitions().map(|to| classes[usize::from(to.next.0)]);
         // The state to return to when a speculative call fails is a part of how a state behaves.
         let speculates = state.transitions.iter().any(|transition| transition.does(&Action::Speculate));
         let fallback = speculates.then(|| classes[self.fallback(index)]);
@@ -82,7 +81,7 @@ impl States {
     pub(super) fn with_searches(mut self) -> Self {
         for state in &mut self.list {
             if state.is_searched() {
-                state.markers = Cow::Owned(state.markers.clone().into_owned().searched());
+                state.markers = state.markers.clone().searched();
             }
         }
         self
@@ -94,10 +93,10 @@ fn are_alike(one: &State, other: &State) -> bool {
     let same = |(one, other): (&Transition, &Transition)| {
         (one.key, &one.actions, one.origin) == (other.key, &other.actions, other.origin)
     };
-    let [of_one, of_other] = [one, other].map(|state| state.transitions.iter().chain(&state.otherwise));
+    let [of_one, of_other] = [one, other].map(|state| state.all_transitions());
     (&one.hole, &one.end, one.exact) == (&other.hole, &other.end, other.exact)
         && one.transitions.len() == other.transitions.len()
-        && one.otherwise.is_some() == other.otherwise.is_some()
+        && one.otherwise.len() == other.otherwise.len()
         && of_one.zip(of_other).all(same)
 }
 
@@ -110,8 +109,7 @@ fn sketch(markers: &[Marker]) -> u64 {
 
 /// Renumbers the targets of a state's transitions.
 fn renumber(state: &mut State, numbers: &[usize]) {
-    let otherwise = state.otherwise.iter_mut();
-    for transition in state.transitions.to_mut().iter_mut().chain(otherwise) {
+    for transition in state.transitions.to_mut().iter_mut().chain(state.otherwise.to_mut()) {
         transition.next = StateId(numbers[usize::from(transition.next.0)] as u16);
     }
 }

@@ -108,8 +108,8 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, suffix: Expr) -> Expr {
     let (mut begin, mut end) = (Action::Argument(kind), Action::EndArgument);
     if let (ArgumentKind::BySchema { python }, true) = (kind, arguments.nested) {
         let nesting = nesting(spec, python);
-        begin = Action::NestedArgument(Cow::Owned(nesting.clone()));
-        end = Action::EndNestedArgument(Cow::Owned(nesting));
+        begin = Action::NestedArgument(nesting.clone().into());
+        end = Action::EndNestedArgument(nesting.into());
     }
     let reads = match kind {
         ArgumentKind::Literal | ArgumentKind::TightLiteral => Hole::Literal(arguments.quote.clone().into()),

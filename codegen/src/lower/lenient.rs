@@ -1,8 +1,6 @@
 //! What models write within a call in place of what the template writes: other brackets, an object in place of tags, an unknown
 //! word in a header. Each rule adds tolerated literals to what the template writes.
 
-use std::borrow::Cow;
-
 use unjinja_runtime::abi::{Action, CallShape, Hole, InText, Origin, is_special_token};
 use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
 
@@ -76,7 +74,8 @@ pub(super) fn is_recovery(expr: &Expr) -> bool {
 
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes. `is_marked`: a marker comes before it.
 pub(super) fn object(spec: &Source<'_>, shape: CallShape, is_marked: bool) -> Expr {
-    let hole = |shape| sequence(vec![Expr::Hole(Hole::Object(Cow::Owned(shape)).into()), after_json(spec, is_marked)]);
+    let hole =
+        |shape: CallShape| sequence(vec![Expr::Hole(Hole::Object(shape.into()).into()), after_json(spec, is_marked)]);
     // A Python dict may be JSON anyway.
     if shape.python || !is_marked {
         return hole(shape);
@@ -159,7 +158,7 @@ pub(super) fn or_again(opener: Expr, call: Expr) -> Expr {
 fn objects(spec: &Source<'_>, call_end: Expr) -> Expr {
     let symbol = |core, peek| Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) };
     let object = || {
-        let object = Expr::Hole(Hole::Object(Cow::Owned(CallShape::USUAL)).into());
+        let object = Expr::Hole(Hole::Object(CallShape::USUAL.into()).into());
         sequence(vec![object, after_json(spec, false)])
     };
     let next = vec![

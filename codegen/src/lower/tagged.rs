@@ -1,6 +1,6 @@
 //! Calls whose name is outside JSON.
 
-use unjinja_runtime::abi::{Action, Hole};
+use unjinja_runtime::abi::{Action, Hole, Label};
 use unjinja_spec::{CallIdPosition, MarkerKey, ToolFormat};
 
 use super::arguments::{after_name, argument, name_ends_at_line, unknown_closer};
@@ -37,9 +37,9 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
         [&tools.section_start, &tools.per_call_start, &function.name_prefix].into_iter().all(|text| is_symbol(text));
     let between_symbols = by_name_alone && is_symbol(&function.name_suffix);
     let named = match id.position {
-        CallIdPosition::InName => {
-            Action::StartLabelled { prefix: id.prefix.clone().into(), separator: id.suffix.clone().into() }
-        }
+        CallIdPosition::InName => Action::StartLabelled(
+            Label { prefix: id.prefix.clone().into(), separator: id.suffix.clone().into() }.into(),
+        ),
         _ if by_name_alone => Action::StartOffered,
         _ => Action::StartCall,
     };

@@ -5,11 +5,16 @@ use quote::{format_ident, quote};
 use unjinja_runtime::Channel;
 use unjinja_runtime::abi::{Action, ArgumentKind, Hole, Nesting, Program, StateId};
 
-/// The list of actions, as data.
-pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
-    if actions.is_empty() {
-        return quote!(&[]);
-    }
+/// An action as the part of a constant's name.
+pub(super) fn action_name(action: &Action) -> String {
+    let name = format!("{action:?}");
+    let variant = name.chars().take_while(char::is_ascii_alphanumeric);
+    let word = |char: char| if char.is_ascii_uppercase() { vec!['_', char] } else { vec![char.to_ascii_uppercase()] };
+    variant.flat_map(word).skip(1).collect()
+}
+
+/// The actions of a list, as data.
+pub(super) fn actions_of(actions: &[Action]) -> TokenStream {
     let tokens = actions.iter().map(|action| match action {
         Action::Speculate => quote!(Action::Speculate),
         Action::HoldBack => quote!(Action::HoldBack),
@@ -17,9 +22,9 @@ pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
         Action::StartOffered => quote!(Action::StartOffered),
         Action::StartKnown => quote!(Action::StartKnown),
         Action::StartRecipient => quote!(Action::StartRecipient),
-        Action::StartLabelled { prefix, separator } => {
-            let (prefix, separator) = (&**prefix, &**separator);
-            quote!(Action::StartLabelled { prefix: text(#prefix), separator: text(#separator) })
+        Action::StartLabelled(label) => {
+            let (prefix, separator) = (&*label.prefix, &*label.separator);
+            quote!(Action::StartLabelled(Shared::Static(&Label { prefix: text(#prefix), separator: text(#separator) })))
         }
         Action::StartSplit => quote!(Action::StartSplit),
         Action::Id => quote!(Action::Id),
@@ -38,11 +43,11 @@ pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
         Action::EndArgument => quote!(Action::EndArgument),
         Action::NestedArgument(nesting) => {
             let nesting = nesting_tokens(nesting);
-            quote!(Action::NestedArgument(std::borrow::Cow::Borrowed(#nesting)))
+            quote!(Action::NestedArgument(Shared::Static(#nesting)))
         }
         Action::EndNestedArgument(nesting) => {
             let nesting = nesting_tokens(nesting);
-            quote!(Action::EndNestedArgument(std::borrow::Cow::Borrowed(#nesting)))
+            quote!(Action::EndNestedArgument(Shared::Static(#nesting)))
         }
         Action::EndCall => quote!(Action::EndCall),
         Action::EndCallIncomplete => quote!(Action::EndCallIncomplete),
@@ -61,7 +66,7 @@ pub(super) fn actions_tokens(actions: &[Action]) -> TokenStream {
             quote!(Action::MissingMarker(text(#marker)))
         }
     });
-    quote!(const { &[#(#tokens),*] })
+    quote!(#(#tokens),*)
 }
 
 fn nesting_tokens(nesting: &Nesting) -> TokenStream {
@@ -96,8 +101,8 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
             quote!(io.speculate_here(#state);)
         }
         Action::StartCall => quote!(io.start_call();),
-        Action::StartLabelled { prefix, separator } => {
-            let (prefix, separator) = (&**prefix, &**separator);
+        Action::StartLabelled(label) => {
+            let (prefix, separator) = (&*label.prefix, &*label.separator);
             quote!(io.start_call_labelled(#prefix, #separator);)
         }
         Action::StartRecipient => quote!(io.start_recipient();),

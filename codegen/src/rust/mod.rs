@@ -5,26 +5,27 @@
 mod actions;
 #[cfg(feature = "grammar")]
 mod grammar;
+#[cfg(feature = "pretty")]
 mod pretty;
 mod sampler;
-mod shared;
+mod tables;
 #[cfg(feature = "types")]
 mod types;
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi::{Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId, Transition};
+use unjinja_runtime::abi::{Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId};
 use unjinja_spec::FormatSpec;
 
 use crate::LowerError;
 
-use self::actions::{action_tokens, actions_tokens, state_name};
+use self::actions::{action_tokens, state_name};
+#[cfg(feature = "pretty")]
 pub use self::pretty::format;
 pub use self::sampler::tool_items;
-use self::shared::Shared;
+use self::tables::Tables;
 #[cfg(feature = "types")]
 pub use self::types::{TypesError, TypesProblem, type_items};
-pub use crate::specs::{Sources, SourcesError, sources};
 
 /// The Rust source of one model's module, with a preamble that says how it was made.
 ///
@@ -49,6 +50,7 @@ pub use crate::specs::{Sources, SourcesError, sources};
 ///
 /// # Errors
 /// The spec makes no program.
+#[cfg(feature = "pretty")]
 pub fn source(spec: &FormatSpec) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     let program = crate::program(spec)?;
     let body = format(items(&program, &quote!(unjinja_runtime)))?;
@@ -58,6 +60,37 @@ pub fn source(spec: &FormatSpec) -> Result<String, Box<dyn std::error::Error + S
         info.name,
         info.file.escape_debug(),
     ))
+}
+
+/// Items as Rust source for a compiler, one on a line. `format` prints them for people, and needs the feature `pretty`.
+///
+/// ```
+/// let items = unjinja_codegen::rust::lines(quote::quote!(mod a { const B: u8 = 1; fn c() {} }));
+/// assert_eq!(items.lines().count(), 4);
+/// ```
+pub fn lines(items: TokenStream) -> String {
+    let (mut out, mut item) = (String::new(), Vec::new());
+    for token in items {
+        let ends = match &token {
+            TokenTree::Punct(punct) => punct.as_char() == ';',
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+            _ => false,
+        };
+        let is_module = ends && item.iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "mod"));
+        match token {
+            TokenTree::Group(group) if is_module => {
+                let head: TokenStream = item.drain(..).collect();
+                out.push_str(&format!("{head} {{\n{}}}\n", lines(group.stream())));
+            }
+            token => item.push(token),
+        }
+        if ends && !item.is_empty() {
+            out.push_str(&item.drain(..).collect::<TokenStream>().to_string());
+            out.push('\n');
+        }
+    }
+    out.push_str(&item.into_iter().collect::<TokenStream>().to_string());
+    out
 }
 
 /// A module of the spec's name that holds the model's parser. `runtime` is the path of the runtime crate in the code that
@@ -88,28 +121,29 @@ pub(crate) fn described(info: &ModelInfo) -> String {
 /// that will hold them.
 pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
     let used = reachable(program);
-    let states: Vec<(usize, &State)> = program.states.iter().enumerate().filter(|(index, _)| used[*index]).collect();
-    let constants = states.iter().map(|(index, state)| {
+    let states: Vec<(StateId, &State)> =
+        program.states.iter().enumerate().map(|(index, state)| (StateId(index as u16), state)).collect();
+    let is_used = |id: StateId| used[usize::from(id.0)];
+    let used_states: Vec<(StateId, &State)> = states.iter().copied().filter(|(id, _)| is_used(*id)).collect();
+    let names = used_states.iter().map(|(id, state)| {
         let name = format_ident!("{}", &*state.name);
-        let doc = state_doc(state);
-        let number = Literal::u16_unsuffixed(*index as u16);
-        quote!(#[doc = #doc] const #name: StateId = StateId(#number);)
+        let number = Literal::u16_unsuffixed(id.0);
+        quote!(const #name: StateId = StateId(#number);)
     });
-    let shared = Shared::of(program, &states);
-    let markers = states.iter().filter(|(_, state)| !state.transitions.is_empty()).map(|(_, state)| {
-        let name = format_ident!("{}_MARKERS", &*state.name);
-        let doc = markers_doc(state);
-        let markers = state.markers.list().iter().map(|marker| shared.marker(marker));
-        let new = if state.is_searched() { format_ident!("new") } else { format_ident!("expected") };
-        quote!(#[doc = #doc] static #name: Markers = Markers::#new(const { &[#(#markers),*] });)
+    let mut tables = Tables::default();
+    let rows = states.iter().map(|(id, state)| {
+        let title = &*state.name;
+        let hole = hole_tokens(state);
+        if is_used(*id) { tables.state(program, *id, state, &hole) } else { quote!(State::new(#title, None)) }
     });
-    let shapes = states.iter().filter_map(|(_, state)| shape(state));
-    let steps = states.iter().map(|(index, state)| step(program, StateId(*index as u16), state));
-    let ends = end(program, &states);
-    let ends_do = states.iter().any(|(_, state)| state.end.as_ref().is_some_and(|actions| !actions.is_empty()));
+    let rows: Vec<TokenStream> = rows.collect();
+    let count = Literal::usize_unsuffixed(rows.len());
+    let table_items = tables.items();
+    let shapes = used_states.iter().filter_map(|(_, state)| shape(state));
+    let (reads, actions, ends) = (reads(&used_states), tables.actions_of_step(), end(program, &used_states));
+    let ends_do = used_states.iter().any(|(_, state)| state.end.as_ref().is_some_and(|actions| !actions.is_empty()));
     let io_at_end = if ends_do { quote!(io) } else { quote!(_io) };
-    let data = data(program, &used, &shared);
-    let constants_of_states = &shared.constants;
+    let data = data(program, &used);
     let sampler = self::sampler::items(program);
     quote! {
         use #runtime::abi::*;
@@ -134,10 +168,12 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
             Stream::new(Parser, options)
         }
 
-        #(#constants)*
-        #(#constants_of_states)*
-        #(#markers)*
+        #(#names)*
+        #table_items
         #(#shapes)*
+
+        /// Each state: what is read, and for each marker that may come the numbers of the marker and of its transition.
+        static STATES: [State; #count] = [#(#rows),*];
 
         #data
 
@@ -154,10 +190,12 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
             }
 
             fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
-                match state {
-                    #(#steps)*
-                    _ => Flow::Mismatch,
-                }
+                let Some(here) = STATES.get(usize::from(state.0)) else { return Flow::Mismatch };
+                let markers = &here.markers;
+                let found = #reads;
+                let Some((number, next)) = here.taken(found) else { return Flow::without_transition(found) };
+                #actions
+                Flow::Go(next)
             }
 
             fn end(&self, state: StateId, #io_at_end: &mut Io<'_>) -> bool {
@@ -168,39 +206,8 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
 }
 
 /// The program as a constant. Grammars are made from it, and streams begin with it.
-fn data(program: &Program, used: &[bool], shared: &Shared) -> TokenStream {
+fn data(program: &Program, used: &[bool]) -> TokenStream {
     let name = |id: StateId| state_name(program, id);
-    let states = program.states.iter().enumerate().map(|(index, state)| {
-        let title = &*state.name;
-        if !used[index] {
-            return quote!(State::new(#title, None));
-        }
-        let hole = match &state.hole {
-            Some(hole) => {
-                let hole = hole_tokens(state, hole);
-                quote!(Some(#hole))
-            }
-            None => quote!(None),
-        };
-        let mut tokens = quote!(State::new(#title, #hole));
-        if !state.transitions.is_empty() {
-            let markers = format_ident!("{}_MARKERS", title);
-            let transitions = state.transitions.iter().map(|transition| shared.transition(program, transition));
-            tokens.extend(quote!(.markers(&#markers, const { &[#(#transitions),*] })));
-        }
-        if let Some(otherwise) = &state.otherwise {
-            let otherwise = shared.transition(program, otherwise);
-            tokens.extend(quote!(.otherwise(#otherwise)));
-        }
-        if let Some(end) = &state.end {
-            let end = actions_tokens(end);
-            tokens.extend(quote!(.end(#end)));
-        }
-        if state.exact {
-            tokens.extend(quote!(.exact()));
-        }
-        tokens
-    });
     let entries = program.entries.iter().map(|entry| {
         let thinking = match entry.thinking {
             Some(on) => quote!(Some(#on)),
@@ -247,7 +254,7 @@ fn data(program: &Program, used: &[bool], shared: &Shared) -> TokenStream {
                 preserved_tokens: list(const { &[#(text(#preserved)),*] }),
             },
             entries: list(const { &[#(#entries),*] }),
-            states: list(const { &[#(#states),*] }),
+            states: list(&STATES),
             start: #start,
             content: #content,
             reasoning: #reasoning,
@@ -258,8 +265,9 @@ fn data(program: &Program, used: &[bool], shared: &Shared) -> TokenStream {
     }
 }
 
-fn hole_tokens(state: &State, hole: &Hole) -> TokenStream {
-    match hole {
+fn hole_tokens(state: &State) -> TokenStream {
+    let Some(hole) = &state.hole else { return quote!(None) };
+    let hole = match hole {
         Hole::Text(channel) => {
             let channel = self::channel(*channel);
             quote!(Hole::Text(#channel))
@@ -276,9 +284,10 @@ fn hole_tokens(state: &State, hole: &Hole) -> TokenStream {
         Hole::Python => quote!(Hole::Python),
         Hole::Object(_) => {
             let shape = format_ident!("{}_SHAPE", &*state.name);
-            quote!(Hole::Object(std::borrow::Cow::Borrowed(&#shape)))
+            quote!(Hole::Object(Shared::Static(&#shape)))
         }
-    }
+    };
+    quote!(Some(#hole))
 }
 
 /// Which states can be reached in a turn.
@@ -293,34 +302,6 @@ fn reachable(program: &Program) -> Vec<bool> {
         }
     }
     used
-}
-
-fn state_doc(state: &State) -> String {
-    match &state.hole {
-        Some(Hole::Text(Channel::Content)) => " Answer text.".to_owned(),
-        Some(Hole::Text(Channel::Reasoning)) => " Reasoning.".to_owned(),
-        Some(Hole::Text(Channel::Unparsed)) => " Broken markup.".to_owned(),
-        Some(Hole::Name) => " The name of the called function.".to_owned(),
-        Some(Hole::Id) => " The id of the call.".to_owned(),
-        Some(Hole::ArgumentName) => " The name of an argument.".to_owned(),
-        Some(Hole::Literal(_)) => " The value of an argument, as a literal.".to_owned(),
-        Some(Hole::Value) => " The value of an argument, as raw text.".to_owned(),
-        Some(Hole::Json) => " The arguments, as one JSON value.".to_owned(),
-        Some(Hole::Python) => " The arguments, as one Python literal.".to_owned(),
-        Some(Hole::Object(_)) => " A call, as one object.".to_owned(),
-        None if state.exact => " The start of the turn.".to_owned(),
-        None => " Only markers may come here.".to_owned(),
-    }
-}
-
-fn markers_doc(state: &State) -> String {
-    let cores: Vec<String> =
-        state.markers.list().iter().map(|marker| format!("`{}`", marker.core.escape_debug())).collect();
-    let search = match state.is_searched() {
-        true => state.markers.search().to_string(),
-        false => "compared with the text at the current position".to_owned(),
-    };
-    format!(" The markers of this state: {}; {search}.", cores.join(", "))
 }
 
 fn shape(state: &State) -> Option<TokenStream> {
@@ -347,89 +328,62 @@ fn shape(state: &State) -> Option<TokenStream> {
     })
 }
 
-fn step(program: &Program, id: StateId, state: &State) -> TokenStream {
-    let name = format_ident!("{}", &*state.name);
-    let markers = format_ident!("{}_MARKERS", &*state.name);
-    let markers = if state.transitions.is_empty() { quote!(Markers::NONE) } else { quote!(&#markers) };
-    let read = match &state.hole {
-        None if state.exact => quote!(io.expect_here(#markers)),
-        None if state.markers.hold_name() => quote!(io.expect_named(#markers)),
-        None => quote!(io.expect(#markers)),
-        Some(Hole::Text(Channel::Unparsed)) if !state.markers.list().is_empty() => quote!(io.broken_call(#markers)),
+/// What each state reads, up to one of its markers. States that read alike share an arm; the largest group is the last.
+fn reads(states: &[(StateId, &State)]) -> TokenStream {
+    let mut groups: Vec<(String, TokenStream, Vec<Ident>)> = Vec::new();
+    for (_, state) in states {
+        let (read, name) = (read(state), format_ident!("{}", &*state.name));
+        let text = read.to_string();
+        match groups.iter_mut().find(|(known, ..)| *known == text) {
+            Some((.., names)) => names.push(name),
+            None => groups.push((text, read, vec![name])),
+        }
+    }
+    let Some(last) = (0..groups.len()).max_by_key(|&index| groups[index].2.len()) else { return quote!(Found::Other) };
+    let (_, rest, _) = groups.remove(last);
+    let arms = groups.iter().map(|(_, read, names)| quote!(#(#names)|* => #read,));
+    quote!(match state { #(#arms)* _ => #rest })
+}
+
+/// The call that reads what a state expects.
+fn read(state: &State) -> TokenStream {
+    match &state.hole {
+        None if state.exact => quote!(io.expect_here(markers)),
+        None if state.markers.hold_name() => quote!(io.expect_named(markers)),
+        None => quote!(io.expect(markers)),
+        Some(Hole::Text(Channel::Unparsed)) if !state.markers.list().is_empty() => quote!(io.broken_call(markers)),
         Some(Hole::Text(channel)) => {
             let channel = self::channel(*channel);
-            quote!(io.text(#channel, #markers))
+            quote!(io.text(#channel, markers))
         }
-        Some(Hole::Name | Hole::Id | Hole::ArgumentName) => quote!(io.name(#markers)),
-        Some(Hole::Value) if state.markers.hold_name() => quote!(io.named_value(#markers)),
-        Some(Hole::Value) => quote!(io.value(#markers)),
-        Some(Hole::Json) if state.markers.hold_name() => quote!(io.named_json_arguments(#markers)),
-        Some(Hole::Json) => quote!(io.json_arguments(#markers)),
+        Some(Hole::Name | Hole::Id | Hole::ArgumentName) => quote!(io.name(markers)),
+        Some(Hole::Value) if state.markers.hold_name() => quote!(io.named_value(markers)),
+        Some(Hole::Value) => quote!(io.value(markers)),
+        Some(Hole::Json) if state.markers.hold_name() => quote!(io.named_json_arguments(markers)),
+        Some(Hole::Json) => quote!(io.json_arguments(markers)),
         Some(Hole::Python) => quote!(io.python_arguments()),
         Some(Hole::Literal(quote)) if quote.is_empty() => quote!(io.literal_value()),
         Some(Hole::Literal(quote)) => {
             let quote = &**quote;
-            quote!(io.quoted_value(#quote, #markers))
+            quote!(io.quoted_value(#quote, markers))
         }
         Some(Hole::Object(shape)) => {
             let name = format_ident!("{}_SHAPE", &*state.name);
             let read = if shape.python { format_ident!("call_dict") } else { format_ident!("call_object") };
-            quote!(io.#read(&#name, #markers))
+            quote!(io.#read(&#name, markers))
         }
-    };
-    let bodies: Vec<String> =
-        state.transitions.iter().map(|transition| continue_with(program, id, transition, true).to_string()).collect();
-    let mut arms: Vec<TokenStream> = Vec::new();
-    for (number, transition) in state.transitions.iter().enumerate() {
-        // Markers with the same consequences share an arm.
-        if bodies[..number].contains(&bodies[number]) {
-            continue;
-        }
-        let numbers: Vec<usize> = (0..bodies.len()).filter(|&other| bodies[other] == bodies[number]).collect();
-        let numbers = pattern(&numbers);
-        let body = continue_with(program, id, transition, true);
-        arms.push(quote!(Found::Marker(#numbers) => #body));
     }
-    arms.push(quote!(Found::Wait => Flow::Wait,));
-    match (&state.otherwise, &state.hole) {
-        (Some(transition), None) => {
-            let body = continue_with(program, id, transition, false);
-            arms.push(quote!(_ => #body));
-        }
-        (Some(transition), Some(_)) => {
-            let body = continue_with(program, id, transition, false);
-            arms.push(quote!(Found::Done => #body));
-            arms.push(quote!(_ => Flow::Mismatch,));
-        }
-        (None, _) => arms.push(quote!(_ => Flow::Mismatch,)),
-    }
-    quote!(#name => match #read { #(#arms)* },)
-}
-
-/// A match pattern for these numbers, which are sorted.
-fn pattern(numbers: &[usize]) -> TokenStream {
-    let mut parts: Vec<TokenStream> = Vec::new();
-    let mut rest = numbers;
-    while let Some(&first) = rest.first() {
-        let run = rest.iter().enumerate().take_while(|(offset, n)| **n == first + offset).count();
-        let taken = if run > 2 { run } else { 1 };
-        let (from, to) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(rest[taken - 1]));
-        parts.push(if taken > 2 { quote!(#from..=#to) } else { quote!(#from) });
-        rest = &rest[taken..];
-    }
-    quote!(#(#parts)|*)
 }
 
 /// The body of `end`: what to do at the end of the output.
-fn end(program: &Program, states: &[(usize, &State)]) -> TokenStream {
+fn end(program: &Program, states: &[(StateId, &State)]) -> TokenStream {
     let (mut plain, mut arms) = (Vec::new(), Vec::new());
-    for (index, state) in states {
+    for (id, state) in states {
         let name = format_ident!("{}", &*state.name);
         match &state.end {
             Some(actions) if actions.is_empty() => plain.push(name),
             Some(actions) => {
-                let id = StateId(*index as u16);
-                let actions = actions.iter().map(|action| action_tokens(program, id, action, false));
+                let actions = actions.iter().map(|action| action_tokens(program, *id, action, false));
                 arms.push(quote!(#name => { #(#actions)* true }));
             }
             None => {}
@@ -440,16 +394,6 @@ fn end(program: &Program, states: &[(usize, &State)]) -> TokenStream {
     }
     let plain = (!plain.is_empty()).then(|| quote!(#(#plain)|* => true,));
     quote!(match state { #plain #(#arms)* _ => false })
-}
-
-fn continue_with(program: &Program, from: StateId, transition: &Transition, at_marker: bool) -> TokenStream {
-    let next = state_name(program, transition.next);
-    let actions: Vec<TokenStream> =
-        transition.actions.iter().map(|action| action_tokens(program, from, action, at_marker)).collect();
-    if actions.iter().all(TokenStream::is_empty) {
-        return quote!(Flow::Go(#next),);
-    }
-    quote!({ #(#actions)* Flow::Go(#next) })
 }
 
 fn channel(channel: Channel) -> TokenStream {

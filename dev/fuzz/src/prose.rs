@@ -35,7 +35,7 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
 /// Whether a sentence opens reasoning by rule: it has an opener that is not mentioned, because models think more than once in a
 /// turn.
 pub fn opens_reasoning(model: &Model, sentence: &str) -> bool {
-    let markers = model.parser.program().states.iter().flat_map(|state| state.markers.list());
+    let markers = model.parser.program().states.iter().flat_map(|state| state.markers.list().iter());
     let mut cores = markers.filter(|marker| marker.in_text == InText::Unmentioned).map(|marker| &*marker.core);
     let used = |core: &str| {
         let mut places = sentence.match_indices(core);

@@ -115,7 +115,7 @@ static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
         include_str!("../../../codegen/src/rust/mod.rs"),
         include_str!("../../../codegen/src/rust/actions.rs"),
         include_str!("../../../codegen/src/rust/grammar.rs"),
-        include_str!("../../../codegen/src/rust/shared.rs"),
+        include_str!("../../../codegen/src/rust/tables.rs"),
     ] {
         identifiers(generator.parse().unwrap_or_default(), &mut names);
     }

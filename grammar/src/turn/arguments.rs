@@ -196,14 +196,14 @@ impl<'a> TurnRules<'a> {
             let transitions = self.transitions(Position::new(state));
             let here = self.state(state);
             let next = match &here.hole {
-                Some(Hole::Literal(_)) => here.otherwise.as_ref()?.next,
+                Some(Hole::Literal(_)) => here.otherwise.first()?.next,
                 _ => transitions.first()?.1.next,
             };
             let alike = transitions.iter().all(|(_, transition)| transition.next == next && is_irrelevant(transition));
             match &here.hole {
                 // The value stands between brackets, or alone.
-                None if alike && here.otherwise.as_ref().is_some_and(is_canonical) => {
-                    let alone = here.otherwise.as_ref()?.next;
+                None if alike && here.otherwise.first().is_some_and(is_canonical) => {
+                    let alone = here.otherwise.first()?.next;
                     let (within, after) = self.argument_value(next, kind, "", nested, tool, argument)?;
                     let (plain, after_plain) = self.argument_value(alone, kind, layout, nested, tool, argument)?;
                     if after != after_plain {

@@ -12,7 +12,7 @@ impl<'a> TurnRules<'a> {
     pub(super) fn markers(&mut self, at: Position, node: &'a State) -> Vec<Alternative> {
         let is_text =
             |turn: &Self, transition: &Transition| matches!(turn.state(transition.next).hole, Some(Hole::Text(_)));
-        let otherwise = node.otherwise.as_ref().and_then(|transition| Some((transition, self.target(at, transition)?)));
+        let otherwise = node.otherwise.first().and_then(|transition| Some((transition, self.target(at, transition)?)));
         let start = at.state == self.program.start && self.limits.response.is_none();
         let mut transitions = self.transitions(at);
         if at.state == self.program.start && self.limits.response.is_some() {
@@ -102,7 +102,7 @@ impl<'a> TurnRules<'a> {
     pub(super) fn spaced_after(&self, marker: &Marker, to: Position) -> bool {
         let state = self.state(to.state);
         // Where only tolerated markers may come, the hole is next.
-        let next = match (&state.hole, &state.otherwise) {
+        let next = match (&state.hole, state.otherwise.first()) {
             (None, Some(otherwise)) if !state.transitions.iter().any(is_canonical) => self.state(otherwise.next),
             _ => state,
         };
@@ -159,7 +159,7 @@ impl<'a> TurnRules<'a> {
 
     /// A value that needs no marker to end.
     pub(super) fn value(&mut self, at: Position, node: &State, value: Option<Expr>) -> Vec<Alternative> {
-        let to = node.otherwise.as_ref().and_then(|transition| self.target(at, transition));
+        let to = node.otherwise.first().and_then(|transition| self.target(at, transition));
         match (to, value) {
             (Some(to), Some(value)) => vec![vec![self.space(), Piece::Expr(value), self.to(to)]],
             _ => Vec::new(),

@@ -54,13 +54,13 @@ impl<'a> TurnRules<'a> {
             let mut labels: Vec<Alternative> = Vec::new();
             for (marker, transition) in self.transitions(at) {
                 let mut alternative = vec![self.builder.text(&*name)];
-                if let Some(Action::StartLabelled { prefix, separator }) =
-                    transition.actions.iter().find(|action| matches!(action, Action::StartLabelled { .. }))
+                if let Some(Action::StartLabelled(label)) =
+                    transition.actions.iter().find(|action| matches!(action, Action::StartLabelled(_)))
                 {
                     let digits = self.builder.some(Class::ranges(&[('0', '9')]));
-                    let index = self.builder.sequence(&[self.builder.text(separator.clone()), digits]);
+                    let index = self.builder.sequence(&[self.builder.text(label.separator.clone()), digits]);
                     alternative = vec![
-                        self.builder.option(self.builder.text(prefix.clone())),
+                        self.builder.option(self.builder.text(label.prefix.clone())),
                         self.builder.text(&*name),
                         self.builder.option(index),
                     ];

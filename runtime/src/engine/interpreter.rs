@@ -61,7 +61,7 @@ impl Interpreter {
     /// Reads what the state expects: its hole, up to one of its markers.
     pub(crate) fn find(&self, state: StateId, io: &mut Io<'_>) -> Found {
         let Some(here) = self.program().state(state) else { return Found::Other };
-        let markers = &*here.markers;
+        let markers = &here.markers;
         match &here.hole {
             None if here.exact => io.expect_here(markers),
             None if markers.hold_name() => io.expect_named(markers),
@@ -86,8 +86,8 @@ impl Interpreter {
         let here = self.program().state(state)?;
         match found {
             Found::Marker(index) => here.transitions.get(index),
-            Found::Done => here.otherwise.as_ref(),
-            Found::Other if here.hole.is_none() => here.otherwise.as_ref(),
+            Found::Done => here.otherwise.first(),
+            Found::Other if here.hole.is_none() => here.otherwise.first(),
             Found::Other | Found::Wait => None,
         }
     }
@@ -133,7 +133,7 @@ impl Interpreter {
                     }
                 }
                 Action::StartRecipient => io.start_recipient(),
-                Action::StartLabelled { prefix, separator } => io.start_call_labelled(prefix, separator),
+                Action::StartLabelled(label) => io.start_call_labelled(&label.prefix, &label.separator),
                 Action::StartSplit => {
                     if !io.start_split_call() {
                         return false;

@@ -5,7 +5,7 @@
 //! must not know what the primitives do.
 
 use super::io::Io;
-use crate::program::{Needs, Program, StateId};
+use crate::program::{Needs, Program, State, StateId};
 
 pub use super::cursor::Found;
 
@@ -18,6 +18,27 @@ pub enum Flow {
     Wait,
     /// The text does not fit the format. Text that was held back becomes plain text.
     Mismatch,
+}
+
+impl Flow {
+    /// What follows where nothing that was found leads on.
+    pub fn without_transition(found: Found) -> Self {
+        if found == Found::Wait { Self::Wait } else { Self::Mismatch }
+    }
+}
+
+impl State {
+    /// The transition that generated code takes for what was found: its number, and where it leads.
+    #[inline]
+    pub fn taken(&self, found: Found) -> Option<(u16, StateId)> {
+        let (number, transition) = match found {
+            Found::Marker(index) => self.transitions.numbered(index)?,
+            Found::Done => self.otherwise.numbered(0)?,
+            Found::Other if self.hole.is_none() => self.otherwise.numbered(0)?,
+            Found::Other | Found::Wait => return None,
+        };
+        Some((number, transition.next))
+    }
 }
 
 /// A parser: its program, and how it takes a step.

@@ -8,7 +8,7 @@ use super::special_tokens::SpecialTokens;
 use super::work::Work;
 use crate::fast_paths;
 use crate::limits::CONFIRM_SPACE;
-use crate::program::{Confirm, InText, MAX_MARKERS, Marker, Markers, Text, is_mention};
+use crate::program::{Confirm, InText, MAX_MARKERS, Marker, MarkerRows, Markers, Text, is_mention};
 
 /// If this many places in a row looked like a marker and were none, ...
 const MISSES: usize = 16;
@@ -331,7 +331,7 @@ fn members(mut set: u64) -> impl Iterator<Item = usize> {
 }
 
 /// Which of two markers that begin in the same place is meant: the longer one, or the first of two with the same text.
-fn goes_before(one: usize, other: usize, list: &[Marker]) -> bool {
+fn goes_before(one: usize, other: usize, list: &MarkerRows) -> bool {
     let key = |index: usize| (std::cmp::Reverse(list[index].core.len()), index);
     key(one) < key(other)
 }
@@ -395,7 +395,7 @@ impl Probe {
         }
     }
 
-    fn counts(&mut self, index: usize, list: &[Marker]) {
+    fn counts(&mut self, index: usize, list: &MarkerRows) {
         if self.best.is_none_or(|best| goes_before(index, best, list)) {
             self.best = Some(index);
         }

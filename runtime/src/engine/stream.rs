@@ -23,13 +23,13 @@ use crate::program::Hole;
 ///
 /// ```
 /// # use unjinja_runtime::{Interpreter, abi::*};
-/// # static END: Markers = Markers::new(const { &[Marker::new("</think>")] });
+/// # const END: &[Marker] = &[Marker::new("</think>")];
 /// # static TO_CONTENT: &[Transition] = &[Transition::new("reasoning.end", const { &[Action::CloseReasoning] }, StateId(0))];
 /// # static PROGRAM: Program = Program::new(
 /// #     ModelInfo::named("thinks"),
 /// #     const { &[
 /// #         State::new("CONTENT", Some(Hole::Text(Channel::Content))).end(&[]),
-/// #         State::new("REASONING", Some(Hole::Text(Channel::Reasoning))).markers(&END, TO_CONTENT).end(&[]),
+/// #         State::new("REASONING", Some(Hole::Text(Channel::Reasoning))).markers(END, TO_CONTENT).end(&[]),
 /// #     ] },
 /// #     StateId(0),
 /// # ).starting_in(StateId(1));

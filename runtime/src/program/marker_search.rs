@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::marker::Marker;
+use super::rows::MarkerRows;
 use super::text::as_str;
 use crate::byte_set::ByteSet;
 
@@ -92,7 +93,7 @@ fn start(text: &[u8], at: usize, needles: &[Needle]) -> Option<usize> {
 }
 
 /// The fastest search for these markers.
-pub(crate) const fn choose(list: &[Marker], firsts: &ByteSet) -> Search {
+pub(crate) const fn choose(list: &MarkerRows, firsts: &ByteSet) -> Search {
     if list.is_empty() {
         return Search::Nothing;
     }
@@ -102,7 +103,7 @@ pub(crate) const fn choose(list: &[Marker], firsts: &ByteSet) -> Search {
         let mut count = 0;
         let mut at = 0;
         while at < list.len() && count <= needles.len() {
-            let core = as_str(&list[at].core).as_bytes();
+            let core = as_str(&list.at(at).core).as_bytes();
             if core.is_empty() {
                 return Search::Nothing;
             }
@@ -153,10 +154,10 @@ const fn rarest(core: &[u8], firsts: &ByteSet) -> Needle {
 
 /// Whether the first needle in a text always belongs to the first marker in it: no marker contains the needle of another
 /// before its own.
-const fn in_order(list: &[Marker], needles: &[Needle; 3], count: usize) -> bool {
+const fn in_order(list: &MarkerRows, needles: &[Needle; 3], count: usize) -> bool {
     let mut at = 0;
     while at < list.len() {
-        let core = as_str(&list[at].core).as_bytes();
+        let core = as_str(&list.at(at).core).as_bytes();
         // The first of all needles that this marker contains must be its own.
         let mut offset = 0;
         let mut found = false;
@@ -214,12 +215,12 @@ const fn rare_at(core: &[u8]) -> usize {
 }
 
 impl RareBytes {
-    pub(super) const fn of(list: &[Marker]) -> Self {
+    pub(super) const fn of(list: &MarkerRows) -> Self {
         let mut bytes = [0; 3];
         let mut count = 0;
         let mut at = 0;
         while at < list.len() {
-            let core = as_str(&list[at].core).as_bytes();
+            let core = as_str(&list.at(at).core).as_bytes();
             let byte = if core.is_empty() { 0 } else { core[rare_at(core)] };
             let mut known = 0;
             while known < count && bytes[known] != byte {
@@ -243,7 +244,7 @@ impl RareBytes {
 
     /// The first of these bytes in the text that is part of a marker, whole or cut off by the end of the text: where
     /// the marker begins, and the offset after the byte. If it is part of several, the one that begins first.
-    pub(crate) fn next(&self, text: &[u8], list: &[Marker]) -> Option<(usize, usize)> {
+    pub(crate) fn next(&self, text: &[u8], list: &MarkerRows) -> Option<(usize, usize)> {
         let [a, b, c] = self.bytes;
         let mut end = 0;
         loop {

@@ -3,12 +3,12 @@
 //!
 //! This module must not keep anything about a text: how far a search has come is in `engine/search.rs`.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use super::marker::{Confirm, Marker, NameOf};
 use super::marker_search::{Find, RareBytes, Search, choose};
-use super::text::{List, as_slice, as_str};
+use super::rows::{MarkerRows, Rows};
+use super::text::{as_slice, as_str, list as list_of};
 use crate::byte_set::{Begins, ByteSet, Pairs};
 
 /// The most markers that one state can tell apart, and the most cores that can confirm one.
@@ -24,7 +24,7 @@ pub const MAX_MARKERS: usize = 64;
 /// ```
 #[derive(Clone)]
 pub struct Markers {
-    list: List<Marker>,
+    list: MarkerRows,
     search: Search,
     /// The search function. It is a pointer, so that an application links only the searches that its parsers use.
     find: Find,
@@ -60,8 +60,8 @@ impl PartialEq for Markers {
 
 impl Markers {
     /// No markers.
-    pub const NONE: &'static Markers = {
-        static NONE: Markers = Markers::new(&[]);
+    pub const NONE: &'static Self = {
+        static NONE: Markers = Markers::expected(&[]);
         &NONE
     };
 
@@ -72,12 +72,12 @@ impl Markers {
 
     /// These markers, for a place where one of them must come next: they are compared with the text, never searched for.
     pub const fn expected(list: &'static [Marker]) -> Self {
-        Self::of(Cow::Borrowed(list))
+        Self::of(Rows::List(list_of(list)))
     }
 
     /// The markers, in the order in which [`Found`](crate::abi::Found) counts them.
     #[inline]
-    pub fn list(&self) -> &[Marker] {
+    pub const fn list(&self) -> &MarkerRows {
         &self.list
     }
 
@@ -88,10 +88,10 @@ impl Markers {
 
     /// The markers with the names that they repeat, and a search for them. The memory of `old` is used again, so that a
     /// name that is not longer than those before it allocates nothing.
-    pub(crate) fn with_names(&self, function: &str, argument: &str, old: Self) -> Self {
-        let mut list = old.list.into_owned();
+    pub(crate) fn with_names(&self, function: &str, argument: &str, mut old: Self) -> Self {
+        let mut list = std::mem::take(old.list.to_mut());
         list.resize(self.list.len(), Marker::new(""));
-        for (own, marker) in list.iter_mut().zip(&*self.list) {
+        for (own, marker) in list.iter_mut().zip(self.list.iter()) {
             let name = if marker.is_named_by(NameOf::Function) { function } else { argument };
             let core = marker.core_in(name, std::mem::take(&mut own.core));
             *own = Marker { core, repeats: None, ..marker.clone() };
@@ -102,7 +102,7 @@ impl Markers {
     /// Adds the fastest search for the markers.
     pub const fn searched(self) -> Self {
         let mut markers = self;
-        markers.search = choose(as_slice(&markers.list), &markers.begins.firsts);
+        markers.search = choose(&markers.list, &markers.begins.firsts);
         markers.find = match markers.search {
             Search::Nothing => Search::find_nothing,
             Search::One(_) => Search::find_one,
@@ -114,8 +114,8 @@ impl Markers {
     }
 
     /// Markers from a list that may be owned, without a search; see [`searched`](Self::searched).
-    pub const fn of(markers: List<Marker>) -> Self {
-        let list = as_slice(&markers);
+    pub const fn of(markers: MarkerRows) -> Self {
+        let list = &markers;
         let mut firsts = ByteSet::EMPTY;
         let mut pairs = Pairs::NONE;
         let mut thirds = ByteSet::EMPTY;
@@ -124,20 +124,20 @@ impl Markers {
         let mut layout_length = 0;
         let mut at = 0;
         while at < list.len() {
-            let core = as_str(&list[at].core).as_bytes();
+            let core = as_str(&list.at(at).core).as_bytes();
             if !core.is_empty() {
                 firsts = firsts.with(core[0]);
-                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { second_bytes(&list[at]) };
+                let seconds = if core.len() > 1 { ByteSet::of(&[core[1]]) } else { second_bytes(list.at(at)) };
                 pairs = pairs.with(core[0], &seconds);
             }
-            thirds = match list[at].repeats.is_none() && core.len() > 2 {
+            thirds = match list.at(at).repeats.is_none() && core.len() > 2 {
                 true => thirds.with(core[2]),
                 false => ByteSet::ALL,
             };
             if core.len() > longest {
                 longest = core.len();
             }
-            let before = as_str(&list[at].before).as_bytes();
+            let before = as_str(&list.at(at).before).as_bytes();
             if before.len() > layout_length {
                 layout_length = before.len();
             }
@@ -217,6 +217,8 @@ const fn second_bytes(marker: &Marker) -> ByteSet {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
     use crate::program::Needle;
 
@@ -266,7 +268,7 @@ mod tests {
         let one = markers.with_names("f", "a-long-name", Markers::expected(&[]));
         let core = one.list()[1].core.as_ptr();
         let other = markers.with_names("f", "city", one);
-        assert_eq!(other, Markers::of([Marker::new("<end>"), Marker::new("</city>")].to_vec().into()));
+        assert_eq!(other, Markers::of(vec![Marker::new("<end>"), Marker::new("</city>")].into()));
         assert_eq!(other.list()[1].core.as_ptr(), core);
     }
 
@@ -274,7 +276,7 @@ mod tests {
     fn each_marker_repeats_its_own_kind_of_name() {
         const LIST: &[Marker] = &[Marker::new("</>").with_function_at(2), Marker::new("<//>").with_name_at(3)];
         let named = Markers::new(LIST).with_names("f", "city", Markers::expected(&[]));
-        assert_eq!(named, Markers::of([Marker::new("</f>"), Marker::new("<//city>")].to_vec().into()));
+        assert_eq!(named, Markers::of(vec![Marker::new("</f>"), Marker::new("<//city>")].into()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Hole, KeyOrder, Program};
+use super::{Hole, KeyOrder, Program, Shared};
 
 /// What the grammar of a program has besides text and calls as one object. What makes the rest is then not linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +30,13 @@ impl Needs {
         let mut at = 0;
         while at < states.len() {
             needs |= match &states[at].hole {
-                None | Some(Hole::Text(_)) | Some(Hole::Object(Cow::Borrowed(_))) => 0,
-                Some(Hole::Object(Cow::Owned(_))) => Self::ALL.0,
+                None | Some(Hole::Text(_)) | Some(Hole::Object(Shared::Static(_))) => 0,
+                Some(Hole::Object(Shared::Counted(_))) => Self::ALL.0,
                 Some(Hole::Name) | Some(Hole::Id) => Self::NAMES.0,
                 Some(Hole::ArgumentName) | Some(Hole::Value) | Some(Hole::Literal(_)) => Self::ARGUMENTS.0,
                 Some(Hole::Json) | Some(Hole::Python) => Self::WHOLE_ARGUMENTS.0,
             };
-            if let Some(Hole::Object(Cow::Borrowed(shape))) = &states[at].hole
+            if let Some(Hole::Object(Shared::Static(shape))) = &states[at].hole
                 && shape.args_as_text
             {
                 needs |= Self::ARGUMENTS_AS_TEXT.0;

@@ -3,6 +3,8 @@
 //! Some functions here are `const`, so that generated code can hold a whole program in a `static`.
 
 use std::borrow::Cow;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// Text of a program: `'static` in generated code, owned where the program was made at run time.
 pub type Text = Cow<'static, str>;
@@ -40,4 +42,31 @@ pub(crate) const fn as_slice<T: Clone>(list: &List<T>) -> &[T] {
 /// leaks nothing.
 pub(crate) const fn set<T>(field: &mut T, value: T) {
     std::mem::forget(std::mem::replace(field, value));
+}
+
+/// A larger part of a program: `'static` in generated code, counted where the program was made at run time. Much smaller
+/// than a `Cow`, which has room for the owned value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shared<T: 'static> {
+    /// A constant.
+    Static(&'static T),
+    /// Made at run time.
+    Counted(Arc<T>),
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Static(value) => value,
+            Self::Counted(value) => value,
+        }
+    }
+}
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Self::Counted(Arc::new(value))
+    }
 }

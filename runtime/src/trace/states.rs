@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::program::{Action, ArgumentKind, Hole, Origin, Program, Transition};
+use crate::program::{Action, ArgumentKind, Hole, Label, Origin, Program, Transition};
 use crate::program::{Confirm, InText};
 
 /// One state of the machine that reads a turn.
@@ -105,7 +105,7 @@ pub fn states(program: &Program) -> Vec<StateView> {
             name: state.name.to_string(),
             reads: state.hole.as_ref().map_or("", Hole::what),
             markers: markers.collect(),
-            otherwise: state.otherwise.as_ref().map(name),
+            otherwise: state.otherwise.first().map(name),
             otherwise_does: state.otherwise.iter().flat_map(|step| step.actions.iter()).filter_map(does).collect(),
             may_end: state.end.is_some(),
             entered_by: entries.map(|(prompt, _)| prompt).collect(),
@@ -125,7 +125,8 @@ fn does(action: &Action) -> Option<String> {
         Action::StartKnown => "announce the call unless other names were offered".to_owned(),
         Action::StartRecipient => "announce the call if its name was offered, else leave out the message".to_owned(),
         Action::StartOffered => "announce the call if its name was offered".to_owned(),
-        Action::StartLabelled { prefix, separator } => {
+        Action::StartLabelled(label) => {
+            let Label { prefix, separator } = &**label;
             format!("announce the call by its label: {prefix:?}, name, {separator:?}, index")
         }
         Action::StartSplit => "announce the call, if its name and that of an argument are one word".to_owned(),

@@ -1,0 +1,122 @@
+//! Lists of markers and of transitions. In generated code each entry is written once, in a table of the program, and a state
+//! refers to it by number. A program that is made at run time owns the entries of each state.
+
+use std::ops::Index;
+
+use super::text::{List, as_slice};
+
+/// The markers of a state.
+pub type MarkerRows = Rows<super::Marker, 0>;
+
+/// The transitions of a state.
+pub type TransitionRows = Rows<super::Transition, 1>;
+
+/// What generated code writes once.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
+    /// Each marker.
+    pub markers: &'static [super::Marker],
+    /// Each transition.
+    pub transitions: &'static [super::Transition],
+}
+
+/// One column of a state's rows, or a list of its own.
+#[derive(Clone)]
+pub enum Rows<T: Clone + 'static, const COLUMN: usize> {
+    /// For each row the numbers of a marker and of a transition. Those of this column are entries of the table.
+    Table(&'static [T], &'static [[u16; 2]]),
+    /// The entries themselves.
+    List(List<T>),
+}
+
+impl<T: Clone + 'static, const COLUMN: usize> Rows<T, COLUMN> {
+    /// No entries.
+    pub const NONE: Self = Self::List(List::Borrowed(&[]));
+
+    /// How many there are.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Table(_, rows) => rows.len(),
+            Self::List(list) => as_slice(list).len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The entry at this position, which must be less than [`len`](Self::len). `Index` is not available in a `const fn`.
+    #[inline]
+    pub(crate) const fn at(&self, index: usize) -> &T {
+        match self {
+            Self::Table(table, rows) => &table[rows[index][COLUMN] as usize],
+            Self::List(list) => &as_slice(list)[index],
+        }
+    }
+
+    /// The entry at this position, if there is one.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        (index < self.len()).then(|| self.at(index))
+    }
+
+    /// The first entry.
+    pub fn first(&self) -> Option<&T> {
+        self.get(0)
+    }
+
+    /// The entries in order.
+    #[inline]
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
+        (0..self.len()).map(|index| self.at(index))
+    }
+
+    /// An entry with its number in the table of generated code.
+    #[inline]
+    pub(crate) fn numbered(&self, index: usize) -> Option<(u16, &T)> {
+        let Self::Table(table, rows) = self else { return None };
+        let number = rows.get(index)?[COLUMN];
+        Some((number, table.get(usize::from(number))?))
+    }
+
+    /// The entries of a program that is being made. Those of a table are copied.
+    pub fn to_mut(&mut self) -> &mut Vec<T> {
+        if let Self::Table(..) = self {
+            *self = Self::List(self.iter().cloned().collect());
+        }
+        match self {
+            Self::List(list) => list.to_mut(),
+            Self::Table(..) => unreachable!("the entries were copied"),
+        }
+    }
+}
+
+impl<T: Clone + 'static, const COLUMN: usize> Index<usize> for Rows<T, COLUMN> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, index: usize) -> &T {
+        self.at(index)
+    }
+}
+
+impl<T: Clone + 'static, const COLUMN: usize> From<Vec<T>> for Rows<T, COLUMN> {
+    fn from(list: Vec<T>) -> Self {
+        Self::List(list.into())
+    }
+}
+
+impl<T: Clone + PartialEq + 'static, const COLUMN: usize> PartialEq for Rows<T, COLUMN> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<T: Clone + std::fmt::Debug + 'static, const COLUMN: usize> std::fmt::Debug for Rows<T, COLUMN> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
