@@ -9,18 +9,18 @@ use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, RenderLimits, Status};
 use unjinja_server::http::{
     Bos, Config, DiscoverError, GrammarUse, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret,
-    ServedModel, SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer,
-    UpstreamUrlError, discover,
+    ServedModel, SpelledMarkers, Timeouts, Unenforced, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer,
+    discover,
 };
 
 use crate::arguments::Engine;
 use crate::failure::{Done, Failure};
 use crate::ui::{Ui, WARNING, paint};
 use crate::{input, log, visible};
-use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, UnkeptPromises};
+use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, OnUnenforced};
 #[cfg(feature = "fetch")]
 use contact::is_hub_id;
-use contact::{Asked, TemplatePlace, in_folder, of_upstream};
+use contact::{TemplatePlace, in_folder, of_upstream};
 
 use tokenizers::Tokenizers;
 
@@ -35,6 +35,9 @@ mod tokenizers;
 const KEY: &str = "UNJINJA_API_KEY";
 const UPSTREAM_KEY: &str = "UNJINJA_UPSTREAM_API_KEY";
 
+/// The pause between two questions to an upstream that is being started.
+const PAUSE: Duration = Duration::from_millis(300);
+
 /// Runs the command until it is told to end.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -42,15 +45,15 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     config(arguments, &UpstreamFacts::default(), ui)?;
     let given = match arguments.template.is_empty() {
         true => None,
-        false => Some(models(arguments, &[], ui)?),
+        false => Some(models(arguments, &UpstreamFacts::default(), ui)?),
     };
-    let asked = found(arguments, &runtime, ui)?;
-    let config = config(arguments, &asked[0].facts, ui)?;
-    let models = given.map_or_else(|| models(arguments, &asked, ui), Ok)?;
+    let facts = found(arguments, &runtime, ui)?;
+    let config = config(arguments, &facts, ui)?;
+    let models = given.map_or_else(|| models(arguments, &facts, ui), Ok)?;
     let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     let has_key = config.key.is_some();
     if !ui.quiet {
-        anstream::eprint!("{}", visible::lines(&page::of(&config, &asked, &models)));
+        anstream::eprint!("{}", visible::lines(&page::of(&config, &facts, &models)));
     }
     let proxy = Proxy::new(config, models).map_err(|error| Failure::Input(error.to_string()))?;
     let served = runtime.block_on(async {
@@ -153,8 +156,9 @@ fn reloads(_: &Arguments, _: Reloader, _: Ui) -> Result<impl Future<Output = ()>
 fn reload(arguments: &Arguments, reloader: &Reloader, ui: Ui) -> Result<usize, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Only an upstream that says which template it has is asked again.
-    let asked = if arguments.template.is_empty() { found(arguments, &runtime, ui)? } else { Vec::new() };
-    let (models, key) = (models(arguments, &asked, ui)?, key(arguments.api_key_file.as_deref(), KEY)?);
+    let facts =
+        if arguments.template.is_empty() { found(arguments, &runtime, ui)? } else { UpstreamFacts::default() };
+    let (models, key) = (models(arguments, &facts, ui)?, key(arguments.api_key_file.as_deref(), KEY)?);
     let count = models.iter().count();
     reloader.replace(models, key).map_err(|error| Failure::Input(error.to_string()))?;
     Ok(count)
@@ -166,98 +170,73 @@ fn warn(ui: Ui, text: &str) {
     }
 }
 
-/// The upstreams at some addresses, of which there is at least one, with this protocol.
-fn upstreams(arguments: &Arguments, addresses: &[String], api: UpstreamApi) -> Result<UpstreamConfig, Failure> {
-    let failed = |error: UpstreamUrlError| Failure::Input(error.to_string());
-    let mut upstream = UpstreamConfig::new(&addresses[0], api).map_err(failed)?;
-    for other in &addresses[1..] {
-        upstream = upstream.also(other).map_err(failed)?;
-    }
+/// The upstream of the command line, with this protocol.
+fn upstream(arguments: &Arguments, api: UpstreamApi) -> Result<UpstreamConfig, Failure> {
+    let upstream = UpstreamConfig::new(&arguments.upstream, api);
+    let mut upstream = upstream.map_err(|error| Failure::Input(error.to_string()))?;
     upstream.key = key(arguments.upstream_api_key_file.as_deref(), UPSTREAM_KEY)?;
     Ok(upstream)
 }
 
-/// What the upstreams that answer say of themselves, as far as the command line leaves it open; at least one. Without a template on the
-/// command line, they have to say which models they have.
-fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Result<Vec<Asked>, Failure> {
+/// What the upstream says of itself, as far as the command line leaves it open. If the command line says all that is needed, the upstream
+/// need not answer.
+fn found(arguments: &Arguments, runtime: &tokio::runtime::Runtime, ui: Ui) -> Result<UpstreamFacts, Failure> {
     let given = arguments.upstream_api.map(|api| match api {
         Api::Openai => UpstreamApi::OpenAi,
         Api::LlamaCpp => UpstreamApi::LlamaCpp,
     });
-    let (mut asked, mut problems) = (Vec::<Asked>::new(), Vec::new());
-    for address in &arguments.upstream {
-        let config = upstreams(arguments, std::slice::from_ref(address), given.unwrap_or_default())?;
-        match told(arguments, address, &config, runtime, ui) {
-            Ok(mut facts) => {
-                facts.api = given.unwrap_or(facts.api);
-                let one = Asked { address: address.clone(), facts };
-                if let Some(other) = asked.iter().find(|other| !other.is_like(&one)) {
-                    let next = "give each kind of server a command of its own";
-                    let (program, before) = (page::program(&one.facts), page::program(&other.facts));
-                    let problem = format!("{address}: this is {program}, and {} is {before}; {next}", other.address);
-                    return Err(Failure::Input(problem));
-                }
-                asked.push(one);
-            }
-            Err(problem) => problems.push((address, problem)),
-        }
-    }
     let is_described = given.is_some() && !arguments.template.is_empty();
-    for (address, problem) in problems {
-        if !asked.is_empty() {
-            warn(ui, &format!("{address}: {problem}; requests go to the others until it can be reached"));
-        } else if !is_described {
+    let config = upstream(arguments, given.unwrap_or_default())?;
+    let mut facts = match told(arguments, &config, is_described, runtime, ui) {
+        Ok(facts) => facts,
+        Err(_) if is_described => UpstreamFacts::default(),
+        Err(problem) => {
             let next = match problem {
                 DiscoverError::Key { .. } => "write it into UNJINJA_UPSTREAM_API_KEY",
                 DiscoverError::Untrusted { .. } => "if you trust it, name the file with its authority in SSL_CERT_FILE",
                 _ => "start it first, or say what it is with --upstream-api and --template",
             };
-            return Err(Failure::Input(format!("{address}: {problem}; {next}")));
+            return Err(Failure::Input(format!("{}: {problem}; {next}", arguments.upstream)));
         }
-    }
-    if asked.is_empty() {
-        let mut facts = UpstreamFacts::default();
-        facts.api = given.unwrap_or_default();
-        asked.push(Asked { address: arguments.upstream[0].clone(), facts });
-    }
-    Ok(asked)
+    };
+    facts.api = given.unwrap_or(facts.api);
+    Ok(facts)
 }
 
-/// What an upstream says of itself. One that is being started is waited for, unless the command line says what it is.
+/// What the upstream says of itself. One that is being started is waited for, unless the command line says what it is.
 fn told(
     arguments: &Arguments,
-    address: &str,
     config: &UpstreamConfig,
+    is_described: bool,
     runtime: &tokio::runtime::Runtime,
     ui: Ui,
 ) -> Result<UpstreamFacts, DiscoverError> {
     let seconds = Duration::from_secs;
     let (limit, began) = (seconds(arguments.limits.connect_timeout), Instant::now());
-    let waits = arguments.upstream_api.is_none() || arguments.template.is_empty();
     let mut is_told = false;
     loop {
         let problem = match runtime.block_on(discover(config, limit)) {
-            Err(problem) if waits => problem,
+            Err(problem) if !is_described => problem,
             other => return other,
         };
         let patience = match problem {
             DiscoverError::Loading => seconds(arguments.limits.first_token_timeout),
-            DiscoverError::Unreachable { .. } if arguments.upstream.len() == 1 => limit,
+            DiscoverError::Unreachable { .. } => limit,
             _ => return Err(problem),
         };
-        if began.elapsed() > patience {
+        if began.elapsed() + PAUSE > patience {
             return Err(problem);
         }
         if !is_told && !ui.quiet {
-            anstream::eprintln!("{}", visible::line(&format!("{address}: {problem}; waiting")));
+            anstream::eprintln!("{}", visible::line(&format!("{}: {problem}; waiting", arguments.upstream)));
         }
         is_told = true;
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(PAUSE);
     }
 }
 
 fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config, Failure> {
-    let mut upstream = upstreams(arguments, &arguments.upstream, facts.api)?;
+    let mut upstream = upstream(arguments, facts.api)?;
     upstream.max_tokens = arguments.max_tokens;
     upstream.pass_fields.clone_from(&arguments.pass_field);
     upstream.bos = match arguments.bos {
@@ -267,10 +246,10 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
     };
     let takes_tags = matches!(facts.server, UpstreamServer::Vllm | UpstreamServer::Sglang);
     match arguments.grammar {
-        None if takes_tags => upstream.grammar = GrammarUse::WhenPromised,
+        None if takes_tags => upstream.grammar = GrammarUse::ForGuarantees,
         None => {}
         Some(Grammar::None) => upstream.grammar = GrammarUse::Never,
-        Some(Grammar::Promised) => upstream.grammar = GrammarUse::WhenPromised,
+        Some(Grammar::Guaranteed) => upstream.grammar = GrammarUse::ForGuarantees,
         Some(Grammar::Always) => upstream.grammar = GrammarUse::Always,
     }
     let engine = arguments.grammar_for.unwrap_or(if takes_tags { Engine::XGrammar } else { Engine::Gbnf });
@@ -289,9 +268,9 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
         Markers::Refuse => SpelledMarkers::Refuse,
         Markers::Trust => SpelledMarkers::Trust,
     };
-    config.unkept = match arguments.unkept_promises {
-        UnkeptPromises::Refuse => Unkept::Refuse,
-        UnkeptPromises::Accept => Unkept::Accept,
+    config.unenforced = match arguments.unenforced {
+        OnUnenforced::Refuse => Unenforced::Refuse,
+        OnUnenforced::Accept => Unenforced::Accept,
     };
     config.origins.clone_from(&arguments.cors);
     let local = arguments.listen.ip().is_loopback();
@@ -312,7 +291,6 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
         silence: seconds(limits.ping_after),
         client: seconds(limits.client_timeout),
         shutdown: seconds(limits.shutdown_timeout),
-        check: seconds(limits.check_every),
     };
     let format = arguments.log_format;
     config.log = Log::to(move |line| {
@@ -366,8 +344,8 @@ fn key(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, Failure> {
 }
 
 /// The models to serve: those of the command line, or the one of the upstream.
-fn models(arguments: &Arguments, asked: &[Asked], ui: Ui) -> Result<Models, Failure> {
-    let count = if arguments.template.is_empty() { asked.len() } else { arguments.template.len() };
+fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models, Failure> {
+    let count = arguments.template.len().max(1);
     arguments.parser.for_templates(count)?;
     if arguments.upstream_model.is_some() && count != 1 {
         return Err(Failure::Input(format!("--upstream-model is about one template, but there are {count}")));
@@ -378,11 +356,8 @@ fn models(arguments: &Arguments, asked: &[Asked], ui: Ui) -> Result<Models, Fail
     let loader = loader.limits(limits);
     let tokenizers = Tokenizers::of(&arguments.tokenizer, count)?;
     let mut served = Vec::<ServedModel>::new();
-    for one in asked.iter().filter(|_| arguments.template.is_empty()) {
-        let (name, input) = of_upstream(one)?;
-        if served.iter().any(|known| known.name() == name) {
-            continue;
-        }
+    if arguments.template.is_empty() {
+        let (name, input) = of_upstream(&arguments.upstream, facts)?;
         let tokenizer = tokenizers.get(Some(&name));
         let knowing = tokenizer.map_or_else(|| Ok(loader.clone()), |tokenizer| tokenizer.loader(&loader))?;
         let (model, origin) = match input {

@@ -65,7 +65,7 @@ pub fn content_of(template: &Path, output: &str) -> Result<String, Failure> {
 #[test]
 fn an_answer_is_completed_at_the_first_signal() -> Result<(), Failure> {
     for name in ["TERM", "INT"] {
-        let (upstream, url) = slow(40, 25)?;
+        let (upstream, url) = slow(40, 5)?;
         let mut serve = Serve::start(&url, &[], &[])?;
         let mut connection = BufReader::new(serve.ask("")?);
         let mut text = String::new();
@@ -202,7 +202,7 @@ fn llama_cpp_says_which_template_it_has() -> Result<(), Failure> {
     assert!(said.contains("upstream: llama.cpp; serves models/some.gguf (512 tokens)\n"), "{said}");
     assert!(
         said.contains("model models/some.gguf: template from the upstream; supported")
-            && said.contains("kept by the upstream, which gets a grammar (GBNF)"),
+            && said.contains("enforced by the upstream, which gets a grammar (GBNF)"),
         "{said}"
     );
     Ok(())

@@ -17,10 +17,9 @@ pub(crate) struct Arguments {
     /// The address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
     pub(super) listen: SocketAddr,
-    /// The server that completes text. Give it several times for several of the same kind: a request goes to one that has its model and
-    /// can be reached, and of these to the one that writes the fewest answers.
-    #[arg(long, value_name = "URL", required = true)]
-    pub(super) upstream: Vec<String>,
+    /// The server that completes text. For several servers, give the address of a router in front of them.
+    #[arg(long, value_name = "URL")]
+    pub(super) upstream: String,
     /// The protocol of the upstream. Without it, the upstream is asked.
     #[arg(long, value_enum)]
     pub(super) upstream_api: Option<Api>,
@@ -41,18 +40,18 @@ pub(crate) struct Arguments {
     /// The name of the model at the upstream; by default NAME, or else the name that the client sends.
     #[arg(long, value_name = "NAME")]
     pub(super) upstream_model: Option<String>,
-    /// When to constrain the sampler: `promised` where a request demands a call, a certain tool, no call, JSON, or arguments that follow
-    /// their schema. The default is `promised` for llama.cpp, vLLM and SGLang, and `none` otherwise.
+    /// When to constrain the sampler: `guaranteed` where a request demands a call, a certain tool, no call, JSON, or arguments that follow
+    /// their schema. The default is `guaranteed` for llama.cpp, vLLM and SGLang, and `none` otherwise.
     #[arg(long, value_enum)]
     pub(super) grammar: Option<Grammar>,
     /// The engine with which the upstream constrains the sampler. The default is `xgrammar` for vLLM and SGLang, and `gbnf` otherwise;
     /// with that, only llama.cpp gets grammars that begin in the middle of an output.
     #[arg(long, value_name = "ENGINE", value_enum)]
     pub(super) grammar_for: Option<Engine>,
-    /// What becomes of a request that promises what nobody makes the model keep: a call (`tool_choice`), JSON (`response_format`), or
-    /// arguments that follow their schema (`strict`).
+    /// What becomes of a request for a guarantee that cannot be enforced: a call (`tool_choice`), JSON (`response_format`), or arguments
+    /// that follow their schema (`strict`).
     #[arg(long, value_enum, default_value = "refuse")]
-    pub(super) unkept_promises: UnkeptPromises,
+    pub(super) unenforced: OnUnenforced,
     /// Describe tools in the system message if the template does not print them. Otherwise such a request is refused.
     #[arg(long)]
     pub(super) describe_tools: bool,
@@ -64,7 +63,7 @@ pub(crate) struct Arguments {
     /// how long that is, and 4096 otherwise. llama.cpp needs none.
     #[arg(long, value_name = "TOKENS", value_parser = positive::<u64>)]
     pub(super) max_tokens: Option<u64>,
-    /// Refuse requests with images and documents. Otherwise a sentence stands in the place of each.
+    /// Refuse requests with images and documents. Otherwise a sentence replaces each.
     #[arg(long)]
     pub(super) refuse_media: bool,
     /// A name under which the proxy is reached, besides those of this machine (`localhost`, `127.0.0.1`, `[::1]`). On an address that
@@ -121,9 +120,6 @@ pub(super) struct LimitArgs {
     /// How many steps a template may take for each byte of a long conversation; a render that takes more has status 400.
     #[arg(long, value_name = "COUNT", default_value_t = RenderLimits::default().fuel_per_byte, value_parser = positive::<u64>)]
     pub(super) steps_per_byte: u64,
-    /// Seconds between two checks which upstreams can be reached, and whether they still have their models.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = positive::<u64>)]
-    pub(super) check_every: u64,
     /// Seconds for a connection to the upstream.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = positive::<u64>)]
     pub(super) connect_timeout: u64,
@@ -158,7 +154,8 @@ pub(super) enum Api {
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Grammar {
     None,
-    Promised,
+    #[value(alias = "promised")]
+    Guaranteed,
     Always,
 }
 
@@ -180,12 +177,12 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// What becomes of promises that nobody makes the model keep.
+/// What becomes of requests for a guarantee that cannot be enforced.
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum UnkeptPromises {
-    /// The request has status 400.
+pub(super) enum OnUnenforced {
+    /// They have status 400.
     Refuse,
-    /// The model may keep them or not.
+    /// They are answered, without the guarantee.
     Accept,
 }
 

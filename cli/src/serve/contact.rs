@@ -14,21 +14,8 @@ pub(super) enum TemplatePlace {
     File(String),
 }
 
-/// What an upstream says of itself.
-pub(super) struct Asked {
-    pub address: String,
-    pub facts: UpstreamFacts,
-}
-
-impl Asked {
-    /// Whether another one is of the same kind, so that one proxy can ask both.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        (self.facts.api, self.facts.server) == (other.facts.api, other.facts.server)
-    }
-}
-
 /// The upstream's model, by its name, and where its template is.
-pub(super) fn of_upstream(Asked { address, facts }: &Asked) -> Result<(String, TemplatePlace), Failure> {
+pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(String, TemplatePlace), Failure> {
     let next = "name the model's template with --template";
     let Some(model) = facts.models.first() else {
         let problem = "it answers, but lists no model under /v1/models";

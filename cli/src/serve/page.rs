@@ -1,22 +1,18 @@
-//! What `unjinja serve` prints at the start: what was found, and what can be promised to clients.
+//! What `unjinja serve` prints at the start: what was found, and what is guaranteed to clients.
 
 use std::fmt::Write as _;
 
 use unjinja_dynamic::{Status, Target};
-use unjinja_server::http::{Config, GrammarUse, Models, Unkept, UpstreamApi, UpstreamFacts, UpstreamServer};
+use unjinja_server::http::{Config, GrammarUse, Models, Unenforced, UpstreamApi, UpstreamFacts, UpstreamServer};
 use unjinja_spec::ToolFormat;
-
-use super::contact::Asked;
 
 /// The most models of an upstream that are named.
 const NAMED: usize = 5;
 
-/// A line about each upstream, one about each model, and what is promised.
-pub(super) fn of(config: &Config, asked: &[Asked], models: &Models) -> String {
+/// A line about the upstream, one about each model, and what is guaranteed.
+pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> String {
     let mut page = String::new();
-    for one in asked {
-        about(&mut page, one, asked.len() > 1);
-    }
+    about(&mut page, facts);
     for served in models.iter() {
         let (spec, status) = (served.model().spec(), served.model().status());
         let calls = match spec.tools.format {
@@ -36,28 +32,24 @@ pub(super) fn of(config: &Config, asked: &[Asked], models: &Models) -> String {
         let _ =
             writeln!(page, "model {}: template from {}; {status}; {calls}{tools}{ids}", served.name(), served.origin());
     }
-    page.push_str("kept here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n");
+    page.push_str("enforced here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n");
     let rest = "a call that is demanded, JSON as a response format, and strict arguments";
-    let _ = match (config.upstream.grammar, config.unkept) {
-        (GrammarUse::WhenPromised | GrammarUse::Always, _) => {
-            writeln!(page, "kept by the upstream, which gets a grammar ({}): {rest}", engine(config.upstream.engine))
+    let _ = match (config.upstream.grammar, config.unenforced) {
+        (GrammarUse::ForGuarantees | GrammarUse::Always, _) => {
+            writeln!(page, "enforced by the upstream, which gets a grammar ({}): {rest}", engine(config.upstream.engine))
         }
-        (GrammarUse::Never, Unkept::Refuse) => {
-            writeln!(page, "refused with status 400: {rest}; --grammar promised asks the upstream for them")
+        (GrammarUse::Never, Unenforced::Refuse) => {
+            writeln!(page, "refused with status 400: {rest}; --grammar guaranteed asks the upstream for them")
         }
-        (GrammarUse::Never, Unkept::Accept) => {
-            writeln!(page, "left to the model: {rest}; --grammar promised asks the upstream for them")
+        (GrammarUse::Never, Unenforced::Accept) => {
+            writeln!(page, "left to the model: {rest}; --grammar guaranteed asks the upstream for them")
         }
     };
     page
 }
 
-/// A line about an upstream.
-fn about(page: &mut String, Asked { address, facts }: &Asked, with_address: bool) {
+fn about(page: &mut String, facts: &UpstreamFacts) {
     let _ = write!(page, "upstream: {}", program(facts));
-    if with_address {
-        let _ = write!(page, " at {address}");
-    }
     for (number, model) in facts.models.iter().take(NAMED).enumerate() {
         let before = if number == 0 { "; serves" } else { "," };
         let _ = write!(page, "{before} {}", model.name);
@@ -82,7 +74,7 @@ fn engine(target: Target) -> &'static str {
 }
 
 /// The program that an upstream is.
-pub(super) fn program(facts: &UpstreamFacts) -> &'static str {
+fn program(facts: &UpstreamFacts) -> &'static str {
     match (facts.server, facts.api) {
         (UpstreamServer::Vllm, _) => "vLLM",
         (UpstreamServer::Sglang, _) => "SGLang",

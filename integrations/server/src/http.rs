@@ -4,10 +4,10 @@
 //! - `config` is what an operator chooses, and `state` what all requests share.
 //! - `models` finds the model of a request, `tokens` the special tokens that its prompts lack, `tools` whether prompts have the tools, and
 //!   `spelled` special tokens in messages. `encoding` is a model's tokenizer. `memory` keeps responses for the requests that name them.
-//! - `router` has the endpoints. `guard` checks keys and counts requests, `origin` checks who asks, `budget` bounds the memory that requests
+//! - `router` has the endpoints. `guard` checks keys and counts requests, `origin` checks who asks, `budget` limits the memory that requests
 //!   take.
 //! - `answer` serves one request: it renders the prompt (as ids: `encoded`), and asks the `upstream` for as many `choices` as the client
-//!   wants. `promises` makes the grammar, and refuses what nobody keeps. `fields` says what goes on.
+//!   wants. `guarantees` makes the grammar, and refuses what cannot be enforced. `fields` says what is passed on.
 //! - `deliver` reads the answers: each has a `turn` of the parser, whose events `reply` writes in the client's format. `output_tokens` tells
 //!   which of an answer is special tokens. `refusal` writes why there is no answer. `pass_on` passes on what is about no chat.
 //!   `body_parts` is the body of both.
@@ -32,6 +32,7 @@ mod encoding;
 #[path = "http/no_encoding.rs"]
 mod encoding;
 mod fields;
+mod guarantees;
 mod guard;
 mod lines;
 mod log;
@@ -41,7 +42,6 @@ mod models;
 mod origin;
 mod output_tokens;
 mod pass_on;
-mod promises;
 mod refusal;
 mod reply;
 mod router;
@@ -56,7 +56,7 @@ mod upstream;
 
 pub use client::client_builder;
 pub use config::{
-    Bos, Config, GrammarUse, Limits, Secret, SpelledMarkers, Timeouts, Unkept, UpstreamApi, UpstreamConfig,
+    Bos, Config, GrammarUse, Limits, Secret, SpelledMarkers, Timeouts, Unenforced, UpstreamApi, UpstreamConfig,
     UpstreamUrlError,
 };
 pub use discover::{DiscoverError, UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};

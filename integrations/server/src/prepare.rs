@@ -28,11 +28,11 @@ pub struct Prepared {
     pub options: Options,
     /// The options of a grammar.
     pub grammar: GrammarOptions,
-    /// The request promises something that only a grammar can make a model keep: a call, a certain tool, no call at all, a single
-    /// call, JSON, or arguments that follow their schemas. Without a grammar, the parser still delivers no call that the request does not allow.
+    /// The request restricts what the model may write: a call, a certain tool, no call at all, a single call, JSON, or arguments that
+    /// follow their schemas. Without a grammar, the parser still delivers no call that the request does not allow.
     pub constrained: bool,
-    /// The part of this that the parser cannot keep.
-    pub promises: Vec<Promise>,
+    /// The part of this that only a grammar can enforce.
+    pub guarantees: Vec<Guarantee>,
     /// The tools whose arguments have to follow their schemas.
     pub strict_tools: Vec<String>,
     /// The JSON of the answer has to follow its schema.
@@ -82,10 +82,10 @@ impl LateSystem {
     }
 }
 
-/// Something that a request promises and that only a grammar makes a model keep.
+/// What a request asks for and only a grammar can enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Promise {
+pub enum Guarantee {
     /// A call, or a call of a certain tool.
     Call,
     /// JSON as the answer.
@@ -94,7 +94,7 @@ pub enum Promise {
     Strict,
 }
 
-impl Promise {
+impl Guarantee {
     /// The field of the request that asks for it.
     pub fn field(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl Promise {
         }
     }
 
-    /// What is promised, for a sentence.
+    /// What is guaranteed, for a sentence.
     pub fn what(self) -> &'static str {
         match self {
             Self::Call => "a call",
@@ -205,7 +205,7 @@ impl Request {
         let is_callable = |name: &&String| callable.get(name).is_some();
         let strict_tools: Vec<String> = self.strict_tools.iter().filter(is_callable).cloned().collect();
         let is_strict = !strict_tools.is_empty();
-        let promises = [(Promise::Call, demands_call), (Promise::Json, json), (Promise::Strict, is_strict)];
+        let guarantees = [(Guarantee::Call, demands_call), (Guarantee::Json, json), (Guarantee::Strict, is_strict)];
         let (context, written) = context(self, spec, thinking);
         Ok(Prepared {
             model: self.model.clone(),
@@ -217,7 +217,7 @@ impl Request {
             options,
             grammar,
             constrained: choice || json || is_strict,
-            promises: promises.into_iter().filter(|(_, is_made)| *is_made).map(|(promise, _)| promise).collect(),
+            guarantees: guarantees.into_iter().filter(|(_, is_made)| *is_made).map(|(guarantee, _)| guarantee).collect(),
             late_system: LateSystem::of(&self.messages),
             prefill: self.continues.then(|| self.messages.last()?.content.clone()).flatten(),
             strict_tools,

@@ -215,7 +215,7 @@ pub(crate) fn read_tools(value: &Value) -> Result<Tools, ApiError> {
     })
 }
 
-/// The names of the tools of a list that promise arguments which follow their schemas.
+/// The names of the tools of a list whose arguments have to follow their schemas.
 pub(crate) fn strict_tools(root: &RequestValue<'_>) -> Result<Vec<String>, ApiError> {
     let mut names = Vec::new();
     for tool in root.get_list("tools")? {

@@ -1,6 +1,6 @@
 """Asks a proxy with both official clients, and prints what each of them assembles or raises.
 
-The argument is the proxy's address. Standard input is JSON: {"turns": [{"model", "seed"}], "faults": [{"fault"}], "tools"}.
+The arguments are the addresses of two proxies: for turns, and for faults. Standard input is JSON: {"turns": [{"model", "seed"}], "faults": [{"fault"}], "tools"}.
 Each line of the output is the JSON of one answer, as clients.py prints it, or {"fault", "client", "streamed", "raised",
 "message"}.
 """
@@ -29,10 +29,16 @@ def whole_and_streamed(client, name, create, **request):
     fault(client, name, True, lambda: list(create(**request, stream=True)))
 
 
+def clients(url):
+    return (
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0),
+        anthropic.Anthropic(base_url=url, api_key="none", max_retries=0),
+    )
+
+
 def main():
     plan = json.load(sys.stdin)
-    one = openai.OpenAI(base_url=f"{sys.argv[1]}/v1", api_key="none", max_retries=0)
-    two = anthropic.Anthropic(base_url=sys.argv[1], api_key="none", max_retries=0)
+    one, two = clients(sys.argv[1])
     inputs = [
         {"name": tool["function"]["name"], "description": tool["function"].get("description", ""),
          "input_schema": tool["function"]["parameters"]}
@@ -44,6 +50,7 @@ def main():
         ask_anthropic(two, turn, model=asked["model"], tools=inputs, extra_body=extra)
         functions = [tool["function"] for tool in plan["tools"]]
         ask_responses(one, turn, functions, model=asked["model"], extra_body=extra)
+    one, two = clients(sys.argv[2])
     for name in plan["faults"]:
         request = {"model": plan["turns"][0]["model"], "messages": ASK, "max_tokens": 100, "extra_body": {"fault": name}}
         whole_and_streamed("openai", name, one.chat.completions.create, **request)

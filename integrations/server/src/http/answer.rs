@@ -18,7 +18,7 @@ use super::fields::{self, Told};
 use super::guard::{Guard, Trace};
 use super::log::{LogLine, SPELLED, SPELLED_AS_TEXT};
 use super::models::ServedModel;
-use super::promises::{Constraint, constrain, refused as not_rendered};
+use super::guarantees::{Constraint, constrain, refused as not_rendered};
 use super::refusal::{Refusal, json_response, refused};
 use super::reply::{Api, Reply, ReplyOptions, Responses};
 use super::spelled;
@@ -84,7 +84,8 @@ async fn counted(state: &Arc<State>, body: HeldBody) -> Result<u64, Refusal> {
     if let Some(asked) = &ask.ids {
         return Ok(asked.ids.len() as u64);
     }
-    let counted = state.upstream.count((&ask.model, ask.any_name), &ask.prompt, ask.adds_bos).await?;
+    let name = state.upstream.name_of(&ask.model, ask.any_name).await;
+    let counted = state.upstream.count(&name, &ask.prompt, ask.adds_bos).await?;
     let missing = || ApiError::new(501, "the upstream does not say of how many tokens a text consists");
     Ok(counted.ok_or_else(missing)?)
 }
@@ -104,7 +105,7 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
         state.metrics.spelled.inc_by(asked.spelled as u64);
     }
     ask.trace = trace;
-    let ignored = fields::keep(&mut ask.settings, &state.upstream.config().pass_fields);
+    let ignored = fields::keep(&mut ask.settings, &state.config.upstream.pass_fields);
     let stream = prepared.stream;
     let ignored_tools = responses.as_ref().map(|said| said.request.ignored_tools.clone()).unwrap_or_default();
     let (diagnostics, sampling) = (state.config.diagnostics, prepared.sampling);
@@ -219,7 +220,7 @@ fn render(
     };
     served.tools.check(&prepared, &prompt)?;
     let system = prepared.late_system.place(served.model.spec(), &prompt)?;
-    let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unkept)?;
+    let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unenforced)?;
     if !unchecked.is_empty() {
         config.log.write(LogLine::Unchecked { model: served.name().to_owned(), keywords: unchecked });
     }

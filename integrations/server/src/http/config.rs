@@ -35,8 +35,8 @@ pub struct Config {
     pub markers: SpelledMarkers,
     /// Whether tools that a template does not print are described in the system message. Otherwise such a request is refused.
     pub describe_tools: bool,
-    /// What becomes of requests that promise what nobody makes the model keep.
-    pub unkept: Unkept,
+    /// What becomes of requests for a guarantee that cannot be enforced.
+    pub unenforced: Unenforced,
     /// Takes the lines of the log.
     pub log: Log,
 }
@@ -57,7 +57,7 @@ impl Config {
             cut_calls: CutCalls::Keep,
             markers: SpelledMarkers::default(),
             describe_tools: false,
-            unkept: Unkept::default(),
+            unenforced: Unenforced::default(),
             log: Log::none(),
         }
     }
@@ -68,8 +68,6 @@ impl Config {
 pub struct UpstreamConfig {
     /// Its address without the path of an endpoint: `http://127.0.0.1:8000`.
     pub(crate) url: reqwest::Url,
-    /// The addresses of further servers of the same kind.
-    pub(crate) others: Vec<reqwest::Url>,
     /// Its protocol.
     pub api: UpstreamApi,
     /// The key that it wants, sent as `Authorization: Bearer`.
@@ -94,32 +92,18 @@ impl UpstreamConfig {
     pub fn new(url: &str, api: UpstreamApi) -> Result<Self, UpstreamUrlError> {
         let grammar = match api {
             UpstreamApi::OpenAi => GrammarUse::Never,
-            UpstreamApi::LlamaCpp => GrammarUse::WhenPromised,
+            UpstreamApi::LlamaCpp => GrammarUse::ForGuarantees,
         };
         let bos = Bos::default();
         let (engine, pass_fields) = (Target::Gbnf, Vec::new());
-        let (url, others) = (address(url)?, Vec::new());
-        Ok(Self { url, others, api, key: None, grammar, engine, bos, pass_fields, max_tokens: None })
-    }
-
-    /// Adds the address of a further server of the same kind, with the same key. A request goes to one that has its model.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn also(mut self, url: &str) -> Result<Self, UpstreamUrlError> {
-        self.others.push(address(url)?);
-        Ok(self)
+        let url = address(url)?;
+        Ok(Self { url, api, key: None, grammar, engine, bos, pass_fields, max_tokens: None })
     }
 
     /// The address, to which the path of an endpoint is added.
     pub(crate) fn base(&self) -> &str {
-        base(&self.url)
+        self.url.as_str().trim_end_matches('/')
     }
-}
-
-/// An address, to which the path of an endpoint is added.
-pub(crate) fn base(url: &reqwest::Url) -> &str {
-    url.as_str().trim_end_matches('/')
 }
 
 /// Reads the address of an upstream.
@@ -196,23 +180,24 @@ pub enum Bos {
 /// When the upstream gets a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GrammarUse {
-    /// Never. What a request promises then depends on the model alone.
+    /// Never. Whether a guarantee holds then depends on the model alone.
     #[default]
     Never,
-    /// Where the request promises what only a grammar can enforce: a call, a certain tool, no call, or JSON.
-    WhenPromised,
+    /// Where the request asks for what only a grammar can guarantee: a call, a certain tool, no call, JSON, or arguments that follow their
+    /// schema.
+    ForGuarantees,
     /// For every request with tools or a response format.
     Always,
 }
 
-/// What becomes of a request that promises what nobody makes the model keep: a call, JSON, or arguments that follow their schema,
-/// without a grammar that makes it so.
+/// What becomes of a request for a guarantee that cannot be enforced: a call, JSON, or arguments that follow their schema, without a
+/// grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unkept {
+pub enum Unenforced {
     /// It is refused, with status 400.
     #[default]
     Refuse,
-    /// It is accepted. The model may not keep the promise.
+    /// It is accepted. The answer may lack what was guaranteed.
     Accept,
 }
 
@@ -269,8 +254,6 @@ pub struct Timeouts {
     pub client: Duration,
     /// For answers that are being written when the proxy is told to end.
     pub shutdown: Duration,
-    /// Between two checks whether an upstream can be reached, and which models it has.
-    pub check: Duration,
 }
 
 impl Default for Timeouts {
@@ -283,7 +266,6 @@ impl Default for Timeouts {
             silence: seconds(10),
             client: seconds(60),
             shutdown: seconds(30),
-            check: seconds(5),
         }
     }
 }

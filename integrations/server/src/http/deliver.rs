@@ -150,7 +150,7 @@ async fn count_reasoning(state: &State, (name, any_name): &(String, bool), turn:
         return;
     }
     let Some(text) = turn.uncounted_reasoning() else { return };
-    let counted = state.upstream.count((name, *any_name), text, false);
+    let counted = async { state.upstream.count(&state.upstream.name_of(name, *any_name).await, text, false).await };
     if let Ok(Ok(Some(tokens))) = timeout(state.config.timeouts.connect, counted).await {
         turn.count_reasoning(tokens);
     }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::client::{cause, client_builder};
 use super::config::{Secret, UpstreamApi, UpstreamConfig};

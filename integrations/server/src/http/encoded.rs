@@ -4,7 +4,7 @@ use unjinja_dynamic::{Conversation, LabelledPrompt, Model, ModelError, local_tim
 
 use super::config::SpelledMarkers;
 use super::encoding::Encoding;
-use super::promises::refused as not_rendered;
+use super::guarantees::refused as not_rendered;
 use crate::error::ApiError;
 use crate::prepare::Prepared;
 

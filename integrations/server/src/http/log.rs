@@ -76,20 +76,8 @@ pub enum LogLine {
         /// The keywords: `multipleOf`, …
         keywords: Vec<String>,
     },
-    /// An upstream can no longer be reached, or can be again, with its model.
-    Upstream {
-        /// Its address.
-        address: String,
-        /// Whether it can be reached.
-        is_up: bool,
-    },
-    /// An upstream was started anew, and has other models than those that are served.
-    OtherModel {
-        /// Its address.
-        address: String,
-        /// The names of the models that it has.
-        models: Vec<String>,
-    },
+    /// The upstream was started anew with other models, which have these names.
+    OtherModels(Vec<String>),
     /// Anything else.
     Note(String),
 }
@@ -123,11 +111,8 @@ impl LogLine {
             Self::Request { status, .. } if *status >= 500 => LogLevel::Error,
             // An agent with a wrong key tries again and again, and may show nothing.
             Self::Request { status: 401, .. } => LogLevel::Warning,
-            Self::Upstream { is_up: false, .. }
-            | Self::OtherModel { .. }
-            | Self::Diagnostic { .. }
-            | Self::Unchecked { .. } => LogLevel::Warning,
-            Self::Request { .. } | Self::Upstream { .. } | Self::Note(_) => LogLevel::Info,
+            Self::OtherModels(_) | Self::Diagnostic { .. } | Self::Unchecked { .. } => LogLevel::Warning,
+            Self::Request { .. } | Self::Note(_) => LogLevel::Info,
         }
     }
 
@@ -147,10 +132,7 @@ impl LogLine {
             }),
             Self::Diagnostic { model, kind } => json!({"kind": "diagnostic", "model": model, "diagnostic": kind}),
             Self::Unchecked { model, keywords } => json!({"kind": "unchecked", "model": model, "keywords": keywords}),
-            Self::Upstream { address, is_up } => json!({"kind": "upstream", "upstream": address, "is_up": is_up}),
-            Self::OtherModel { address, models } => {
-                json!({"kind": "other_model", "upstream": address, "models": models})
-            }
+            Self::OtherModels(models) => json!({"kind": "other_models", "models": models}),
             Self::Note(text) => json!({"kind": "note", "message": text}),
         };
         object["level"] = self.level().name().into();
@@ -191,14 +173,9 @@ impl fmt::Display for LogLine {
             Self::Unchecked { model, keywords } => {
                 write!(f, "{model}: the grammar does not check these keywords of schemas: {}", keywords.join(", "))
             }
-            Self::Upstream { address, is_up: true } => write!(f, "{address} can be reached again"),
-            Self::Upstream { address, is_up: false } => {
-                write!(f, "{address} cannot be reached; requests fail unless another upstream has their model")
-            }
-            Self::OtherModel { address, models } => write!(
+            Self::OtherModels(models) => write!(
                 f,
-                "{address} has other models now ({}), and none that is served here; it is not asked until one is back: if the \
-                 change is meant, send SIGHUP, or start again",
+                "the upstream has other models now ({}); if their template is another one, send SIGHUP, or start again",
                 models.join(", ")
             ),
             Self::Note(text) => f.write_str(text),
@@ -219,7 +196,5 @@ mod tests {
     fn what_an_operator_should_see_is_above_info() {
         let found = [200, 400, 401, 502].map(request);
         assert_eq!(found, [LogLevel::Info, LogLevel::Info, LogLevel::Warning, LogLevel::Error]);
-        let lost = |is_up| LogLine::Upstream { address: "http://a".to_owned(), is_up }.level();
-        assert_eq!([lost(false), lost(true)], [LogLevel::Warning, LogLevel::Info]);
     }
 }

@@ -36,7 +36,6 @@ pub(crate) struct Metrics {
     requests: Counters<2>,
     diagnostics: Counters<1>,
     upstream_errors: Counters<1>,
-    upstream_up: Family<Labels<1>, Gauge>,
     /// Answers that are being written.
     pub(crate) active: Gauge,
     /// Clients that went away before their answer was complete.
@@ -66,7 +65,6 @@ impl Metrics {
             requests: add.metric("requests", "Requests by route and status"),
             diagnostics: add.metric("diagnostics", "What the parser noticed in answers, by kind"),
             upstream_errors: add.metric("upstream_errors", "Failures of the upstream by kind"),
-            upstream_up: add.metric("upstream_up", "Whether an upstream can be reached, by its address"),
             active: add.metric("active_answers", "Answers that are being written"),
             disconnects: add.metric("client_disconnects", "Clients that went away early"),
             bytes_in: add.metric("request_bytes", "Bytes of requests"),
@@ -104,11 +102,6 @@ impl Metrics {
 
     pub(crate) fn upstream_error(&self, kind: &'static str) {
         self.upstream_errors.get_or_create(&[("kind", kind.to_owned())]).inc();
-    }
-
-    /// Whether the upstream at this address can be asked.
-    pub(crate) fn upstream_is(&self, address: &str, is_up: bool) {
-        self.upstream_up.get_or_create(&[("upstream", address.to_owned())]).set(i64::from(is_up));
     }
 
     /// An answer took this time, of which the proxy worked for `own`.

@@ -227,11 +227,6 @@ impl Models {
         self.served.iter()
     }
 
-    /// The names by which upstreams know the models; `None` for one that goes by any.
-    pub(crate) fn upstream_names(&self) -> Vec<Option<String>> {
-        self.served.iter().map(|model| model.upstream.clone()).collect()
-    }
-
     /// The model for a request.
     pub(crate) fn get(&self, name: &str) -> Result<&ServedModel, ApiError> {
         if let [one] = &self.served[..] {

@@ -17,7 +17,7 @@ use super::models::ServedModel;
 use super::refusal::error_response;
 use super::reply::Api;
 use super::state::State;
-use super::upstream::{InUse, Trouble};
+use super::upstream::Trouble;
 use crate::error::ApiError;
 use crate::request_value::parse;
 
@@ -110,8 +110,12 @@ pub(crate) async fn pass_on(
         guard.model_is(served.name());
     }
     let known = served.and_then(ServedModel::upstream_name);
-    match state.upstream.forward(path, &mut value, trace, (known.unwrap_or(&name), known.is_none())).await {
-        Ok((answer, in_use)) => {
+    let name = state.upstream.name_of(known.unwrap_or(&name), known.is_none()).await;
+    if !name.is_empty() {
+        value["model"] = name.into();
+    }
+    match state.upstream.forward(path, &value, trace).await {
+        Ok(answer) => {
             let mut response = Response::new(Body::empty());
             let kind = answer.headers().get(header::CONTENT_TYPE).cloned();
             response
@@ -119,7 +123,7 @@ pub(crate) async fn pass_on(
                 .insert(header::CONTENT_TYPE, kind.unwrap_or(HeaderValue::from_static("application/json")));
             fields::tell(&mut response, "x-unjinja-ignored-fields", &ignored);
             let (send, body) = body_of_parts();
-            tokio::spawn(pump(state, guard, (answer, in_use), send));
+            tokio::spawn(pump(state, guard, answer, send));
             *response.body_mut() = body;
             response
         }
@@ -135,7 +139,7 @@ pub(crate) async fn pass_on(
 async fn pump(
     state: Arc<State>,
     guard: Guard,
-    (mut answer, _in_use): (reqwest::Response, InUse),
+    mut answer: reqwest::Response,
     send: mpsc::Sender<BodyPart>,
 ) {
     let (limits, mut closing) = (state.config.timeouts, state.closing.clone());

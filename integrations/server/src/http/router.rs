@@ -26,7 +26,6 @@ use super::refusal::{error_response, json_response};
 use super::reply::{Api, MESSAGES, RESPONSES};
 use super::state::State;
 use super::stored::{self, RESPONSE};
-use super::upstream::{Checked, Standing};
 use crate::error::ApiError;
 
 const CHAT: &str = "/v1/chat/completions";
@@ -245,23 +244,13 @@ async fn health(Shared(state): Shared<Arc<State>>) -> Response<Body> {
     json_response(json!({"status": "ok", "active": active}).to_string())
 }
 
-/// Whether requests can be answered: an upstream answers with a status that is no error, and has a model that is served.
+/// Whether requests can be answered: the upstream answers with a status that is no error. Some servers have no `/health`.
 async fn ready(Shared(state): Shared<Arc<State>>) -> Response<Body> {
-    let found = state.upstream.check(&state.now().models.upstream_names()).await;
-    let is_ready = found.iter().any(|one| one.standing == Standing::Up);
-    let told = |one: &Checked| {
-        let mut told = json!({"reachable": one.status.is_some(), "status": one.status});
-        if one.standing == Standing::OtherModel {
-            told["why"] = "it has another model than those that are served here".into();
-        }
-        told
-    };
+    let status = state.upstream.probe().await.ok();
+    let is_ready = status.is_some_and(|status| status < 400 || status == 404);
     let word = if is_ready { "ready" } else { "not ready" };
-    // In the order of the command line: who asks needs no key, so there are no addresses.
-    let mut body = json!({"status": word, "upstream": told(&found[0])});
-    if found.len() > 1 {
-        body["upstreams"] = found.iter().map(told).collect();
-    }
+    // Who asks needs no key, so the address is not told.
+    let body = json!({"status": word, "upstream": {"reachable": status.is_some(), "status": status}});
     let mut response = json_response(body.to_string());
     if !is_ready {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;

@@ -24,7 +24,7 @@ use super::metrics::Metrics;
 use super::models::{Models, ServedModel};
 use super::router::router;
 use super::state::{Replaceable, State};
-use super::upstream::Pool;
+use super::upstream::{Upstream, VOCABULARY};
 
 /// How long clients may take to read the last event.
 const LAST_WORD: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ impl Proxy {
         let slots = Arc::new(Semaphore::new(config.limits.concurrent.min(Semaphore::MAX_PERMITS)));
         let budget = Budget::new(&config.limits);
         let (metrics, memory) = (Arc::new(Metrics::new()), Arc::new(Memory::new(config.limits.responses)));
-        let upstream = Pool::new(&config, metrics.clone());
+        let upstream = Upstream::new(&config);
         let upstream = upstream.map_err(|error| SetupError::Client { cause: error.to_string() })?;
         let replaced = RwLock::new(Arc::new(Replaceable { models, key: config.key.clone() }));
         let state = State { config, replaced, upstream, metrics, memory, slots, budget, closing };
@@ -81,15 +81,10 @@ impl Proxy {
     pub fn upstream_problem(&self) -> impl Future<Output = Option<String>> + Send + use<> {
         let state = self.state.clone();
         async move {
-            let found = state.upstream.probe().await;
-            if let Some(Err(trouble)) = found.iter().find(|found| found.is_err()) {
-                let next = match found.len() {
-                    1 => "every request asks it again",
-                    _ => "requests go to the other upstreams until it can be reached",
-                };
-                return Some(format!("{}; {next}", trouble.error.message()));
+            if let Err(trouble) = state.upstream.probe().await {
+                return Some(format!("{}; every request asks it again", trouble.error.message()));
             }
-            let upstream = state.upstream.config();
+            let upstream = &state.config.upstream;
             let now = state.now();
             if now.models.iter().all(|model| model.encoding.is_some()) {
                 return None;
@@ -102,18 +97,22 @@ impl Proxy {
         }
     }
 
-    /// Compares the vocabularies of the models that have a tokenizer with those of the upstreams that can be reached. Says why ids
-    /// cannot go there. Upstreams that cannot be reached now are compared before they get their first prompt.
+    /// Compares the vocabularies of the models that have a tokenizer with that of the upstream. Says why ids cannot go there. If the
+    /// upstream cannot be reached now, this is done before its first prompt.
     pub fn vocabulary_problem(&self) -> impl Future<Output = Option<String>> + Send + use<> {
         let state = self.state.clone();
         async move {
             let now = state.now();
             for model in now.models.iter() {
                 let Some(encoding) = &model.encoding else { continue };
-                let name = model.upstream_name().unwrap_or(model.name());
-                let problem = state.upstream.disagrees(encoding, (name, model.upstream_name().is_none())).await;
-                if let Some(problem) = problem {
-                    return Some(format!("{}: {problem}", model.name()));
+                let known = model.upstream_name();
+                let name = state.upstream.name_of(known.unwrap_or(model.name()), known.is_none()).await;
+                match state.upstream.agree(encoding, &name).await {
+                    Err(trouble) if trouble.kind == VOCABULARY => {
+                        let (base, problem) = (state.config.upstream.base(), trouble.error.message());
+                        return Some(format!("{}: {base}: {problem}", model.name()));
+                    }
+                    Ok(_) | Err(_) => {}
                 }
             }
             None
@@ -137,7 +136,6 @@ impl Proxy {
             std::future::pending::<()>().await;
         };
         tokio::spawn(signal);
-        let watched = state.clone();
         let served = accept(listener, state, stopped.clone());
         let overdue = async {
             let _ = stopped.wait_for(|stopped| *stopped).await;
@@ -151,7 +149,6 @@ impl Proxy {
         tokio::select! {
             () = served => {}
             () = overdue => {}
-            () = watched.upstream.watch(|| watched.now().models.upstream_names()) => {}
         }
         Ok(())
     }

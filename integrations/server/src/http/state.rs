@@ -9,7 +9,7 @@ use super::config::{Config, Secret};
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::models::Models;
-use super::upstream::Pool;
+use super::upstream::Upstream;
 
 /// What an operator may replace while the proxy runs. A request keeps what it began with.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct State {
     pub config: Config,
     /// What can be replaced while requests are answered.
     pub replaced: RwLock<Arc<Replaceable>>,
-    pub upstream: Pool,
+    pub upstream: Upstream,
     pub metrics: Arc<Metrics>,
     /// The responses that later requests may name.
     pub memory: Arc<Memory>,

@@ -4,47 +4,44 @@
 mod llama_cpp;
 mod openai;
 mod piece;
-mod pool;
 mod room;
 mod vocabulary;
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use reqwest::{Client, RequestBuilder, Response, Url};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::client::{cause, client_builder};
-use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig, base};
+use super::config::{Bos, Config, Timeouts, UpstreamApi, UpstreamConfig};
 use super::discover::{Listed, with_key};
 use super::guard::Trace;
 use super::lines::Events;
 use super::log::Log;
 use crate::finish::Finish;
-use piece::{Agreements, UNREACHABLE, excerpt, refused};
+use piece::{Agreements, excerpt, refused};
 
 pub(crate) use piece::{Ask, AskedIds, Piece, Trouble};
-pub(crate) use pool::{Checked, InUse, Pool, Standing};
 pub(crate) use vocabulary::VOCABULARY;
 
 /// The most bytes of an error that are read.
 const ERROR: usize = 64 << 10;
 
-/// How long `/health` waits for the upstream.
+/// How long the upstream may take to say whether it is well.
 const PROBE: Duration = Duration::from_secs(2);
 
 /// The endpoints that complete a text.
 const COMPLETIONS: &str = "/v1/completions";
 const COMPLETION: &str = "/completion";
 
-/// The connection to an upstream.
+/// The connection to the upstream.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     client: Client,
-    url: Url,
     config: UpstreamConfig,
     timeouts: Timeouts,
     longest: usize,
@@ -59,16 +56,16 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    fn new(config: &Config, url: Url) -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(config: &Config) -> Result<Self, reqwest::Error> {
         let (upstream, timeouts) = (config.upstream.clone(), config.timeouts);
-        let client = client_builder(&url).connect_timeout(timeouts.connect).build()?;
+        let client = client_builder(&upstream.url).connect_timeout(timeouts.connect).build()?;
         let (longest, adds_bos, listed) = (config.limits.line, Mutex::default(), Listed::default());
         let (counts_nothing, agreements, log) = (AtomicBool::new(false), Mutex::default(), config.log.clone());
-        Ok(Self { client, url, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing, agreements, log })
+        Ok(Self { client, config: upstream, timeouts, longest, adds_bos, listed, counts_nothing, agreements, log })
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", base(&self.url))
+        format!("{}{path}", self.config.base())
     }
 
     fn post(&self, path: &str, body: &Value) -> RequestBuilder {
@@ -76,17 +73,17 @@ impl Upstream {
         with_key(request.body(body.to_string()), self.config.key.as_ref())
     }
 
-    /// Whether the upstream answers at all, and with which status.
-    async fn probe(&self) -> Result<u16, Trouble> {
+    /// The status with which the upstream answers when it is asked for its health.
+    pub(crate) async fn probe(&self) -> Result<u16, Trouble> {
         match timeout(PROBE, self.client.get(self.url("/health")).send()).await {
             Err(_) => Err(silent("nothing", PROBE)),
-            Ok(Err(error)) => Err(unreachable_(&error)),
+            Ok(Err(error)) => Err(unreachable(&error)),
             Ok(Ok(answer)) => Ok(answer.status().as_u16()),
         }
     }
 
     /// Whether the upstream puts BOS before a prompt.
-    async fn adds_bos(&self) -> bool {
+    pub(crate) async fn adds_bos(&self) -> bool {
         match (self.config.bos, self.config.api) {
             (Bos::Upstream, _) => true,
             // With OpenAI's protocol it is told what to do.
@@ -98,7 +95,9 @@ impl Upstream {
 
     /// Whether llama.cpp puts BOS before a prompt by itself. It is asked once for a model: it says of which tokens an empty text consists.
     /// `None` if it does not say; it is then asked again with the next prompt.
-    async fn says_bos(&self) -> Option<bool> {
+    pub(crate) async fn says_bos(&self) -> Option<bool> {
+        // If it has another model now, what it said before is forgotten.
+        self.models().await;
         let known = || self.adds_bos.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(said) = *known() {
             return Some(said);
@@ -115,7 +114,7 @@ impl Upstream {
     }
 
     /// Sends a request. Returns its answer, if that is no error.
-    async fn forward(&self, path: &str, body: &Value, trace: &Trace) -> Result<Response, Trouble> {
+    pub(crate) async fn forward(&self, path: &str, body: &Value, trace: &Trace) -> Result<Response, Trouble> {
         let send = || timeout(self.timeouts.first_byte, self.post(path, body).headers(trace.headers()).send());
         let mut sent = send().await;
         if let Ok(Err(error)) = &sent
@@ -128,7 +127,7 @@ impl Upstream {
         }
         let response = match sent {
             Err(_) => return Err(silent("no token", self.timeouts.first_byte)),
-            Ok(Err(error)) => return Err(unreachable_(&error)),
+            Ok(Err(error)) => return Err(unreachable(&error)),
             Ok(Ok(response)) => response,
         };
         let status = response.status();
@@ -136,11 +135,16 @@ impl Upstream {
             return Ok(response);
         }
         let wait = timeout(self.timeouts.idle, beginning(response, ERROR));
-        Err(refused(status, &wait.await.unwrap_or_default()))
+        let trouble = refused(status, &wait.await.unwrap_or_default());
+        if status == StatusCode::NOT_FOUND {
+            // It may have been started anew since it listed the model.
+            self.listed.expire();
+        }
+        Err(trouble)
     }
 
     /// Sends a prompt; `choice` says which of several answers to it this is. The answer begins to be read when its first piece is asked for.
-    async fn send(&self, ask: &Ask, choice: usize) -> Result<Answer, Trouble> {
+    pub(crate) async fn send(&self, ask: &Ask, choice: usize) -> Result<Answer, Trouble> {
         let gives_ids = match &ask.ids {
             Some(asked) => self.agree(&asked.encoding, &self.name_of(&ask.model, ask.any_name).await).await?.gives_ids,
             None => false,
@@ -184,7 +188,6 @@ impl Upstream {
             stopped: false,
             finished: false,
             ended: false,
-            _in_use: None,
         })
     }
 }
@@ -198,9 +201,9 @@ fn silent(what: &str, waited: Duration) -> Trouble {
     )
 }
 
-fn unreachable_(error: &reqwest::Error) -> Trouble {
+fn unreachable(error: &reqwest::Error) -> Trouble {
     if error.is_timeout() {
-        return Trouble::new(UNREACHABLE, 504, "no connection to the upstream in time; check that it runs");
+        return Trouble::new("unreachable", 504, "no connection to the upstream in time; check that it runs");
     }
     let cause = cause(error);
     let next = if cause.contains("certificate") {
@@ -208,7 +211,7 @@ fn unreachable_(error: &reqwest::Error) -> Trouble {
     } else {
         "check that it runs"
     };
-    Trouble::new(UNREACHABLE, 502, format!("the upstream cannot be reached: {cause}; {next}"))
+    Trouble::new("unreachable", 502, format!("the upstream cannot be reached: {cause}; {next}"))
 }
 
 /// The beginning of a body.
@@ -250,8 +253,6 @@ pub(crate) struct Answer {
     /// The reason of the end has been read.
     finished: bool,
     ended: bool,
-    /// Counts it among the answers of its upstream.
-    _in_use: Option<InUse>,
 }
 
 impl Answer {

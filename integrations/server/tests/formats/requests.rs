@@ -5,7 +5,7 @@ use unjinja_grammar::{GrammarExt, GrammarOptions, Integers};
 use unjinja_runtime::Options;
 use unjinja_server::anthropic::MessagesRequest;
 use unjinja_server::openai::ChatRequest;
-use unjinja_server::{ApiError, Prepared, Promise, ResponseFormat, Role, ToolChoice};
+use unjinja_server::{ApiError, Prepared, Guarantee, ResponseFormat, Role, ToolChoice};
 use unjinja_spec::{ArgumentsForm, CallIdForm, ContentForm, Functions, FunctionsForm, Messages, SystemPlace};
 
 use crate::support::{Failure, models, spec};
@@ -182,12 +182,12 @@ fn every_form_of_tool_choice_is_read() -> Result<(), Failure> {
     strict[0]["function"]["strict"] = json!(true);
     let prepared = openai(json!({"tools": strict}))?.prepare(&spec())?;
     assert_eq!(
-        (prepared.strict_tools, prepared.constrained, prepared.promises),
-        (vec!["f".into()], true, vec![Promise::Strict])
+        (prepared.strict_tools, prepared.constrained, prepared.guarantees),
+        (vec!["f".into()], true, vec![Guarantee::Strict])
     );
     let other = json!({"type": "function", "function": {"name": "g"}});
     let prepared = openai(json!({"tools": strict, "tool_choice": other}))?.prepare(&spec())?;
-    assert_eq!((prepared.strict_tools.len(), prepared.promises), (0, vec![Promise::Call]));
+    assert_eq!((prepared.strict_tools.len(), prepared.guarantees), (0, vec![Guarantee::Call]));
     for (choice, expected) in [
         (json!({"type": "auto"}), ToolChoice::Auto),
         (json!({"type": "any"}), ToolChoice::Required),

@@ -2,16 +2,15 @@
 //! upstream ends in an error that the client raises with our text.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use unjinja_server::http::UpstreamApi;
 
 use super::cases::{Case, cases};
-use super::faults::{BEFORE, WITHIN};
+use super::faults::{BEFORE, SILENCE, WITHIN};
 use super::replay::Replay;
-use super::setup::{Failure, Running};
+use super::setup::{CALL, Failure, Running};
 use crate::python;
 use crate::support::{responses, take_ids, tools_json};
 
@@ -20,9 +19,11 @@ async fn the_official_clients_get_messages_and_errors() -> Result<(), Failure> {
     let Some(python) = python::with_clients()? else { return Ok(()) };
     let (served, outputs, cases) = cases(2)?;
     let replay = Replay { outputs, ..Replay::default() };
-    let proxy = Running::start(replay, served, UpstreamApi::OpenAi, |config| {
+    let proxy = Running::start(replay, served, UpstreamApi::OpenAi, |_| {}).await?;
+    // The faults have a proxy of their own: other answers may take their time on a slow machine.
+    let faulty = Running::simple(CALL, |config| {
         config.limits.line = 100_000;
-        (config.timeouts.first_byte, config.timeouts.idle) = (Duration::from_secs(2), Duration::from_millis(1500));
+        (config.timeouts.first_byte, config.timeouts.idle) = (SILENCE, SILENCE);
     })
     .await?;
     let turns: Vec<Value> = cases.iter().map(|case| json!({"model": case.model, "seed": case.seed})).collect();
@@ -30,7 +31,7 @@ async fn the_official_clients_get_messages_and_errors() -> Result<(), Failure> {
     let tools = tools_json().map_err(|error| error.to_string())?;
     let plan = json!({"turns": turns, "faults": faults, "tools": tools}).to_string();
     let mut command = tokio::process::Command::new(python);
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proxy_clients.py")).arg(&proxy.url);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proxy_clients.py")).args([&proxy.url, &faulty.url]);
     // A proxy of this machine is not asked for an address of its own.
     command.env("NO_PROXY", "127.0.0.1").env("PYTHONDONTWRITEBYTECODE", "1").kill_on_drop(true);
     let pipe = std::process::Stdio::piped;

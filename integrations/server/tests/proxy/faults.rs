@@ -7,6 +7,12 @@ use unjinja_server::http::{UpstreamApi, UpstreamConfig};
 
 use super::setup::{CALL, Failure, Running, chat, events};
 
+/// What a client is told of an upstream that is silent for [`SILENCE`].
+const NO_TOKEN: &str = "sent no token for 0.2 seconds";
+
+/// How long the upstream may be silent: the Python clients wait for this in real time.
+pub const SILENCE: Duration = Duration::from_millis(200);
+
 /// Faults before the first piece: the status, and a part of the message.
 pub const BEFORE: &[(&str, u16, &str)] = &[
     ("http_500", 500, "status 500: no memory left"),
@@ -16,14 +22,14 @@ pub const BEFORE: &[(&str, u16, &str)] = &[
     ("http_429", 429, "status 429: busy"),
     ("html", 502, "an answer of type \"text/html\": \"<html>Welcome to nginx!</html>\""),
     ("json_garbage", 502, "no completion"),
-    ("hang", 504, "sent no token for 2 seconds"),
-    ("pings", 504, "sent no token for 2 seconds"),
+    ("hang", 504, NO_TOKEN),
+    ("pings", 504, NO_TOKEN),
 ];
 
 /// Faults in the middle of the answer.
 pub const WITHIN: &[(&str, u16, &str)] = &[
-    ("slow", 504, "sent no token for 1.5 seconds"),
-    ("pings_within", 504, "sent no token for 1.5 seconds"),
+    ("slow", 504, NO_TOKEN),
+    ("pings_within", 504, NO_TOKEN),
     ("cut_off", 502, "stopped before its end"),
     ("reset", 502, "stopped before its end"),
     ("garbage", 502, "no completion"),
@@ -41,11 +47,11 @@ fn messages(more: Value) -> Value {
     body
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn faults_end_in_an_error_with_our_text() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |config| {
         config.limits.line = 100_000;
-        (config.timeouts.first_byte, config.timeouts.idle) = (Duration::from_secs(2), Duration::from_millis(1500));
+        (config.timeouts.first_byte, config.timeouts.idle) = (SILENCE, SILENCE);
     })
     .await?;
     for (fault, status, part) in BEFORE.iter().chain(WITHIN) {
@@ -128,7 +134,7 @@ async fn it_is_ready_if_the_upstream_is() -> Result<(), Failure> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_prompt_may_take_longer_than_a_token() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |config| {
         (config.timeouts.first_byte, config.timeouts.idle) = (Duration::from_secs(60), Duration::from_secs(2));

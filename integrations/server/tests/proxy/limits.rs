@@ -39,7 +39,7 @@ async fn a_key_is_asked_for() -> Result<(), Failure> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn requests_have_limits() -> Result<(), Failure> {
     let proxy = Running::paused(&"word ".repeat(200), Duration::from_millis(20), |config| {
         (config.limits.body, config.limits.tools, config.limits.concurrent) = (5000, 2, 1);
@@ -86,7 +86,7 @@ async fn a_request_that_is_being_sent_takes_no_place() -> Result<(), Failure> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_connection_without_a_request_is_closed() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |config| config.timeouts.client = Duration::from_millis(400)).await?;
     let address = proxy.url.trim_start_matches("http://").to_owned();
@@ -100,11 +100,11 @@ async fn a_connection_without_a_request_is_closed() -> Result<(), Failure> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn an_answer_may_take_longer_than_a_request() -> Result<(), Failure> {
     let limit = Duration::from_secs(1);
     let proxy = Running::paused(CALL, Duration::from_millis(150), |config| config.timeouts.client = limit).await?;
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     let text = proxy.post(CHAT, &chat(json!({"stream": true}))).await?.text().await?;
     assert!(text.ends_with("data: [DONE]\n\n") && began.elapsed() > limit, "{text}");
     Ok(())
@@ -140,7 +140,7 @@ async fn taken_slowly(proxy: &Running, path: &str, body: &Value) -> Result<Strin
     Ok(if read.is_ok() { text } else { text + "…" })
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn an_answer_is_broken_off_for_a_client_that_is_too_slow() -> Result<(), Failure> {
     // More than the buffers between proxy and client hold: one answer that is passed on, and one in many pieces.
     for (path, more, words) in [
@@ -192,7 +192,7 @@ async fn other_endpoints_answer_in_the_form_of_their_api() -> Result<(), Failure
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn an_answer_is_completed_before_the_end() -> Result<(), Failure> {
     let mut proxy = Running::paused(CALL, Duration::from_millis(30), |_| {}).await?;
     let mut answer = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
@@ -206,7 +206,7 @@ async fn an_answer_is_completed_before_the_end() -> Result<(), Failure> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_takes_too_long_ends_with_an_error() -> Result<(), Failure> {
     let mut proxy = Running::paused(&"word ".repeat(3000), Duration::from_millis(20), |config| {
         config.timeouts.shutdown = Duration::from_millis(300);

@@ -6,15 +6,15 @@ mod choices;
 mod clients;
 mod contact;
 mod faults;
+mod guarantees;
 #[cfg(feature = "tokens")]
 mod id_upstream;
 #[cfg(feature = "tokens")]
 mod ids;
 mod limits;
-mod promises;
 mod prompts;
 mod replay;
 mod responses;
 mod setup;
-mod upstreams;
+mod upstream;
 mod wire;

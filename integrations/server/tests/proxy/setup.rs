@@ -18,8 +18,6 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// A proxy that is running, and what it logged.
 pub struct Running {
     pub url: String,
-    /// The address of the upstream.
-    pub upstream: String,
     pub replay: Arc<Replay>,
     pub log: Arc<Mutex<Vec<String>>>,
     pub client: Client,
@@ -66,7 +64,7 @@ impl Running {
             let _ = stopped.await;
         }));
         let client = client_builder(&url.parse()?).build()?;
-        Ok(Self { url, upstream, replay, log, client, stop: Some(stop), served })
+        Ok(Self { url, replay, log, client, stop: Some(stop), served })
     }
 
     /// A proxy for one format, with one output to replay.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use unjinja_dynamic::{CutCalls, Target};
 use unjinja_server::anthropic::StreamEvent;
-use unjinja_server::http::{Config, GrammarUse, Unkept, UpstreamApi};
+use unjinja_server::http::{Config, GrammarUse, Unenforced, UpstreamApi};
 use unjinja_server::openai::ChatCompletionChunk;
 use unjinja_testkit::whole;
 
@@ -87,7 +87,7 @@ async fn an_image_is_a_sentence_in_the_prompt_or_is_refused() -> Result<(), Fail
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_stream_has_pings_while_the_model_is_silent() -> Result<(), Failure> {
     let pause = Duration::from_millis(400);
     let proxy =
@@ -213,7 +213,7 @@ async fn llama_cpp_gets_a_grammar_where_a_call_is_promised() -> Result<(), Failu
 
 #[tokio::test(flavor = "multi_thread")]
 async fn vllm_gets_a_grammar_if_it_is_wanted() -> Result<(), Failure> {
-    let proxy = Running::simple(CALL, |config| config.upstream.grammar = GrammarUse::WhenPromised).await?;
+    let proxy = Running::simple(CALL, |config| config.upstream.grammar = GrammarUse::ForGuarantees).await?;
     proxy
         .json(CHAT, &chat(json!({"tool_choice": "required", "chat_template_kwargs": {"enable_thinking": false}})))
         .await?;
@@ -261,7 +261,7 @@ async fn the_grammar_is_written_for_the_engine_of_the_upstream() -> Result<(), F
 async fn no_call_is_delivered_that_the_request_rules_out() -> Result<(), Failure> {
     let call = |name: &str| format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {{}}}}\n</tool_call>\n");
     let output = ["<think>\nHm.\n</think>\n\nOne moment.\n", &call("now"), &call("later"), "<|im_end|>"].concat();
-    let proxy = Running::simple(&output, |config| config.unkept = Unkept::Accept).await?;
+    let proxy = Running::simple(&output, |config| config.unenforced = Unenforced::Accept).await?;
     let tools = ["now", "later"].map(|name| json!({"type": "function", "function": {"name": name}}));
     let named = |name: &str| json!({"type": "function", "function": {"name": name}});
     let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named("later")]}});

@@ -14,8 +14,7 @@ use crate::http::guard::Trace;
 /// The most characters of what the upstream said that a client is told.
 const SHOWN: usize = 300;
 
-/// The kinds of trouble that tell whether another upstream may answer.
-pub(super) const UNREACHABLE: &str = "unreachable";
+/// The kind of trouble with an upstream that refuses a request.
 pub(super) const REFUSED: &str = "refused";
 
 /// Bytes of an error's type or code, at most.
@@ -151,17 +150,6 @@ impl Trouble {
     /// The upstream cannot do what a request asks for.
     pub(crate) fn refused(error: ApiError) -> Self {
         Self { kind: REFUSED, error }
-    }
-
-    /// Whether another upstream may answer: this one cannot be reached, has not loaded its model yet, has too many requests, or does not have
-    /// the model any more.
-    pub(super) fn is_of_one(&self) -> bool {
-        self.kind == UNREACHABLE || self.is_missing() || (self.kind == REFUSED && self.error.status() == 503)
-    }
-
-    /// Whether the upstream does not have what it was asked for: the model, most likely.
-    pub(super) fn is_missing(&self) -> bool {
-        self.kind == REFUSED && self.error.status() == 404
     }
 
     /// With the type and the code that the upstream gave its error.

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::piece::Ask;
-use super::{ERROR, Trouble, Upstream, beginning, unreachable_};
+use super::{ERROR, Trouble, Upstream, beginning, unreachable};
 use crate::http::config::UpstreamApi;
 use crate::http::discover::{UpstreamModel, models, with_key};
+use crate::http::log::LogLine;
 
 /// The limit of tokens where nothing is known: servers with OpenAI's protocol need one, because their own default is 16.
 const UNKNOWN: u64 = 4096;
@@ -29,7 +30,7 @@ impl Upstream {
     }
 
     /// Asks the upstream for its models, and remembers them. What else is known of another model is forgotten.
-    pub(super) async fn list(&self) -> Option<Arc<[UpstreamModel]>> {
+    async fn list(&self) -> Option<Arc<[UpstreamModel]>> {
         let ask = async {
             let request = with_key(self.client.get(self.url("/v1/models")), self.config.key.as_ref());
             // One that fails at the moment has not lost its models.
@@ -39,7 +40,11 @@ impl Upstream {
             Some(list.map(|list| models(&list)).unwrap_or_default())
         };
         let models: Arc<[UpstreamModel]> = timeout(self.timeouts.connect, ask).await.ok()??.into();
-        if self.listed.set(models.clone()) != models {
+        let before = self.listed.set(models.clone());
+        if before != models {
+            if !before.is_empty() && !models.is_empty() {
+                self.log.write(LogLine::OtherModels(models.iter().map(|model| model.name.clone()).collect()));
+            }
             *self.adds_bos.lock().unwrap_or_else(PoisonError::into_inner) = None;
             self.counts_nothing.store(false, Ordering::Relaxed);
             self.agreements().clear();
@@ -48,7 +53,7 @@ impl Upstream {
     }
 
     /// The upstream's model for this name. With `any_name`, that is its only one, whatever the name.
-    pub(super) fn named<'m>(models: &'m [UpstreamModel], name: &str, any_name: bool) -> Option<&'m UpstreamModel> {
+    fn named<'m>(models: &'m [UpstreamModel], name: &str, any_name: bool) -> Option<&'m UpstreamModel> {
         let only = match models {
             [one] if any_name => Some(one),
             _ => None,
@@ -57,7 +62,7 @@ impl Upstream {
     }
 
     /// The name by which the upstream knows the model of a request.
-    pub(super) async fn name_of(&self, name: &str, any_name: bool) -> String {
+    pub(crate) async fn name_of(&self, name: &str, any_name: bool) -> String {
         let models = self.models().await;
         Self::named(&models, name, any_name).map_or(name, |model| &model.name).to_owned()
     }
@@ -96,7 +101,7 @@ impl Upstream {
     ///
     /// # Errors
     /// If it cannot be reached.
-    pub(super) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Result<Option<u64>, Trouble> {
+    pub(crate) async fn count(&self, model: &str, prompt: &str, adds_bos: bool) -> Result<Option<u64>, Trouble> {
         let body = match self.config.api {
             // vLLM and SGLang read the first field, and TGI the second.
             UpstreamApi::OpenAi => {
@@ -110,7 +115,7 @@ impl Upstream {
         let sent = timeout(self.timeouts.first_byte, self.post("/tokenize", &body).send()).await;
         let answer = match sent {
             Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(unreachable_(&error)),
+            Ok(Err(error)) => return Err(unreachable(&error)),
             Err(_) => return Ok(None),
         };
         let read = async {

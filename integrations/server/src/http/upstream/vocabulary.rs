@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::piece::{Agreement, Agreements, REFUSED};
-use super::{COMPLETION, COMPLETIONS, Trouble, Upstream, beginning, unreachable_};
+use super::{COMPLETION, COMPLETIONS, Trouble, Upstream, beginning, unreachable};
 use crate::http::config::UpstreamApi;
 use crate::http::encoding::Encoding;
 use crate::http::guard::Trace;
@@ -33,8 +33,7 @@ impl Upstream {
             }
         }
         let gives_ids = self.completes_ids(encoding, name).await?;
-        let note =
-            |text: &str| self.log.write(LogLine::Note(format!("{}: {text}", crate::http::config::base(&self.url))));
+        let note = |text: &str| self.log.write(LogLine::Note(format!("{}: {text}", self.config.base())));
         if !is_told {
             note("it has no /tokenize, so its vocabulary was not compared with that of the tokenizer");
         }
@@ -58,7 +57,7 @@ impl Upstream {
         };
         let answer = match timeout(self.timeouts.first_byte, self.post("/tokenize", &body).send()).await {
             Ok(Ok(answer)) if answer.status().is_success() => answer,
-            Ok(Err(error)) => return Err(unreachable_(&error)),
+            Ok(Err(error)) => return Err(unreachable(&error)),
             // One that still loads its model answers later.
             Ok(Ok(answer)) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => {
                 return Err(super::refused(answer.status(), b""));

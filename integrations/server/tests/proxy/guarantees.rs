@@ -1,10 +1,10 @@
-//! What a request promises is kept, or the request is refused.
+//! A guarantee that a request asks for is enforced, or the request is refused.
 
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::Target;
-use unjinja_server::http::{GrammarUse, Unkept, UpstreamApi};
+use unjinja_server::http::{GrammarUse, Unenforced, UpstreamApi};
 
 use super::prompts::served;
 use super::replay::Replay;
@@ -21,8 +21,8 @@ fn city() -> Value {
     json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false})
 }
 
-/// Requests that promise what only a grammar makes a model keep, and the field that does it.
-fn promises() -> [(Value, &'static str); 6] {
+/// Requests for what only a grammar can guarantee, and the field that asks for it.
+fn guarantees() -> [(Value, &'static str); 6] {
     let named = json!({"type": "function", "function": {"name": "get_weather"}});
     let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [named]}});
     let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": city(), "strict": true}});
@@ -37,37 +37,37 @@ fn promises() -> [(Value, &'static str); 6] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_keeps_is_refused() -> Result<(), Failure> {
+async fn a_guarantee_that_cannot_be_enforced_is_refused() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |_| {}).await?;
-    for (more, field) in promises() {
+    for (more, field) in guarantees() {
         let (status, error) = proxy.json(CHAT, &chat(more.clone())).await?;
         assert_eq!((status, &error["error"]["param"]), (400, &json!(field)), "{more}: {error}");
         assert!(error["error"]["message"].as_str().is_some_and(|text| text.contains("--grammar")), "{error}");
     }
-    // These the parser keeps, and no promise is made by the last.
+    // The parser enforces these; the last one asks for nothing.
     for more in [json!({"tool_choice": "none"}), json!({"parallel_tool_calls": false}), json!({})] {
         assert_eq!(proxy.json(CHAT, &chat(more)).await?.0, 200);
     }
-    let accepting = Running::simple(CALL, |config| config.unkept = Unkept::Accept).await?;
-    for (more, _) in promises() {
+    let accepting = Running::simple(CALL, |config| config.unenforced = Unenforced::Accept).await?;
+    for (more, _) in guarantees() {
         assert_eq!(accepting.json(CHAT, &chat(more)).await?.0, 200);
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_upstream_gets_a_grammar_for_each_promise() -> Result<(), Failure> {
+async fn the_upstream_gets_a_grammar_for_each_guarantee() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |config| {
-        (config.upstream.grammar, config.upstream.engine) = (GrammarUse::WhenPromised, Target::XGrammar);
+        (config.upstream.grammar, config.upstream.engine) = (GrammarUse::ForGuarantees, Target::XGrammar);
     })
     .await?;
-    for (more, _) in promises() {
+    for (more, _) in guarantees() {
         let (status, answer) = proxy.json(CHAT, &chat(more.clone())).await?;
         assert_eq!(status, 200, "{more}: {answer}");
         let asked = proxy.replay.last();
         assert_eq!(asked["response_format"]["type"], "structural_tag", "{more}: {asked}");
     }
-    // A keyword that the grammar does not check is no promise, unless the tool is strict.
+    // A keyword that the grammar does not check is refused only if the tool is strict.
     let mut schema = city();
     schema["properties"]["days"] = json!({"type": "integer", "multipleOf": 7});
     let (status, error) = proxy.json(CHAT, &chat(json!({"tools": strict(schema.clone())}))).await?;
@@ -83,7 +83,7 @@ async fn the_upstream_gets_a_grammar_for_each_promise() -> Result<(), Failure> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_grammar_that_begins_in_the_middle_is_not_left_out_without_a_word() -> Result<(), Failure> {
-    let proxy = Running::simple(CALL, |config| config.upstream.grammar = GrammarUse::WhenPromised).await?;
+    let proxy = Running::simple(CALL, |config| config.upstream.grammar = GrammarUse::ForGuarantees).await?;
     let (status, error) = proxy.json(CHAT, &chat(json!({"tools": strict(city())}))).await?;
     assert_eq!((status, &error["error"]["param"]), (400, &json!("tools")), "{error}");
     assert!(error["error"]["message"].as_str().is_some_and(|text| text.contains("begins in the middle")), "{error}");
