@@ -156,8 +156,7 @@ fn reloads(_: &Arguments, _: Reloader, _: Ui) -> Result<impl Future<Output = ()>
 fn reload(arguments: &Arguments, reloader: &Reloader, ui: Ui) -> Result<usize, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Only an upstream that says which template it has is asked again.
-    let facts =
-        if arguments.template.is_empty() { found(arguments, &runtime, ui)? } else { UpstreamFacts::default() };
+    let facts = if arguments.template.is_empty() { found(arguments, &runtime, ui)? } else { UpstreamFacts::default() };
     let (models, key) = (models(arguments, &facts, ui)?, key(arguments.api_key_file.as_deref(), KEY)?);
     let count = models.iter().count();
     reloader.replace(models, key).map_err(|error| Failure::Input(error.to_string()))?;
@@ -356,37 +355,39 @@ fn models(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Models
     let loader = loader.limits(limits);
     let tokenizers = Tokenizers::of(&arguments.tokenizer, count)?;
     let mut served = Vec::<ServedModel>::new();
+    let mut wanted = Vec::new();
     if arguments.template.is_empty() {
-        let (name, input) = of_upstream(&arguments.upstream, facts)?;
-        let tokenizer = tokenizers.get(Some(&name));
-        let knowing = tokenizer.map_or_else(|| Ok(loader.clone()), |tokenizer| tokenizer.loader(&loader))?;
-        let (model, origin) = match input {
-            TemplatePlace::Text(source) => (loaded(&knowing, Input::source(source))?, "the upstream".to_owned()),
-            TemplatePlace::File(file) => (load(&knowing, &file)?, file),
-        };
-        let upstream = arguments.upstream_model.as_ref().unwrap_or(&name);
-        let one = ready(&name, &name, model, arguments, ui)?.upstream_name_is(upstream).origin_is(origin);
-        served.push(match tokenizer {
-            Some(tokenizer) => tokenizer.give(one)?,
-            None => one,
-        });
+        let (name, place) = of_upstream(&arguments.upstream, facts)?;
+        wanted.push((Some(name), place));
     }
     for template in &arguments.template {
-        let (name, file) = match template.split_once('=') {
+        wanted.push(match template.split_once('=') {
             // A file may have this character in its name.
-            Some((name, file)) if !Path::new(template).exists() => (Some(name), file),
-            _ => (None, template.as_str()),
-        };
-        #[cfg(feature = "fetch")]
-        if is_hub_id(file) && !ui.quiet {
-            anstream::eprintln!("downloading the template of {} from the Hugging Face Hub", visible::line(file));
-        }
-        let tokenizer = tokenizers.get(name);
+            Some((name, file)) if !Path::new(template).exists() => {
+                (Some(name.to_owned()), TemplatePlace::File(file.to_owned()))
+            }
+            _ => (None, TemplatePlace::File(template.clone())),
+        });
+    }
+    for (name, place) in wanted {
+        let tokenizer = tokenizers.get(name.as_deref());
         let knowing = tokenizer.map_or_else(|| Ok(loader.clone()), |tokenizer| tokenizer.loader(&loader))?;
-        let model = load(&knowing, file)?;
-        let shown = name.unwrap_or(model.name()).to_owned();
-        let mut one = ready(&shown, file, model, arguments, ui)?.origin_is(file);
-        if let Some(upstream) = arguments.upstream_model.as_deref().or(name) {
+        let (model, origin) = match place {
+            TemplatePlace::Text(source) => (loaded(&knowing, Input::source(source))?, "the upstream".to_owned()),
+            TemplatePlace::File(file) => {
+                #[cfg(feature = "fetch")]
+                if is_hub_id(&file) && !ui.quiet {
+                    anstream::eprintln!(
+                        "downloading the template of {} from the Hugging Face Hub",
+                        visible::line(&file)
+                    );
+                }
+                (load(&knowing, &file)?, file)
+            }
+        };
+        let shown = name.clone().unwrap_or_else(|| model.name().to_owned());
+        let mut one = ready(&shown, &origin, model, arguments, ui)?.origin_is(&origin);
+        if let Some(upstream) = arguments.upstream_model.as_ref().or(name.as_ref()) {
             one = one.upstream_name_is(upstream);
         }
         served.push(match tokenizer {

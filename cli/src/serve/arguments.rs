@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
     /// and without it as that token.
     #[arg(long, value_enum, default_value = "report", help_heading = "Security")]
     pub(super) markers: Markers,
-    /// A field of requests that goes on to the upstream. Without it, only those go on that say how to sample.
+    /// A field of requests that is passed on to the upstream. Without it, only those are that say how to sample.
     #[arg(long, value_name = "FIELD", help_heading = "Security")]
     pub(super) pass_field: Vec<String>,
     #[command(flatten)]

@@ -32,11 +32,17 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
         let _ =
             writeln!(page, "model {}: template from {}; {status}; {calls}{tools}{ids}", served.name(), served.origin());
     }
-    page.push_str("enforced here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n");
+    page.push_str(
+        "enforced here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n",
+    );
     let rest = "a call that is demanded, JSON as a response format, and strict arguments";
     let _ = match (config.upstream.grammar, config.unenforced) {
         (GrammarUse::ForGuarantees | GrammarUse::Always, _) => {
-            writeln!(page, "enforced by the upstream, which gets a grammar ({}): {rest}", engine(config.upstream.engine))
+            writeln!(
+                page,
+                "enforced by the upstream, which gets a grammar ({}): {rest}",
+                engine(config.upstream.engine)
+            )
         }
         (GrammarUse::Never, Unenforced::Refuse) => {
             writeln!(page, "refused with status 400: {rest}; --grammar guaranteed asks the upstream for them")

@@ -1,4 +1,4 @@
-//! What a request holds besides text. The upstream completes text, so a sentence stands in the place of an image or a document:
+//! What a request holds besides text. The upstream completes text, so a sentence replaces an image or a document:
 //! clients keep such a part in the history, and a conversation in which every request is refused is lost.
 
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::request_value::RequestValue;
 
-/// The places in a request in which a sentence stands for something else.
+/// The places in a request where a sentence replaces something else.
 pub(crate) type Replaced = Vec<String>;
 
 /// The sentence in the place of something that is no text.

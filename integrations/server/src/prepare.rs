@@ -217,7 +217,11 @@ impl Request {
             options,
             grammar,
             constrained: choice || json || is_strict,
-            guarantees: guarantees.into_iter().filter(|(_, is_made)| *is_made).map(|(guarantee, _)| guarantee).collect(),
+            guarantees: guarantees
+                .into_iter()
+                .filter(|(_, is_made)| *is_made)
+                .map(|(guarantee, _)| guarantee)
+                .collect(),
             late_system: LateSystem::of(&self.messages),
             prefill: self.continues.then(|| self.messages.last()?.content.clone()).flatten(),
             strict_tools,

@@ -42,7 +42,7 @@ pub struct Request {
     pub continues: bool,
     /// Whether the response is to be streamed.
     pub stream: bool,
-    /// The places of images, documents and the like, as JSON paths. A sentence stands in the place of each: the model reads text only.
+    /// The places of images, documents and the like, as JSON paths. A sentence replaces each: the model reads text only.
     pub replaced: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ pub enum ResponseFormat {
 pub struct Sampling {
     /// How many answers the client wants, at least 1: `n`.
     pub choices: usize,
-    /// The client wants the probabilities of the tokens, and those of so many likely ones beside each.
+    /// The client wants the probabilities of the tokens, and those of this many likely alternatives to each.
     pub logprobs: Option<u64>,
     /// The most tokens that the model may write.
     pub max_tokens: Option<u64>,
@@ -158,6 +158,51 @@ impl Default for Sampling {
     }
 }
 
+/// Whether a list of names, with blanks between them, has this one.
+pub(crate) fn names(list: &str, name: &str) -> bool {
+    list.split(' ').any(|one| one == name)
+}
+
+impl Request {
+    /// What all APIs call by the same name. Fields that are neither `read` nor `ignored` are settings of the sampler.
+    pub(crate) fn begin(root: &RequestValue<'_>, read: &str, ignored: &str) -> Result<Self, ApiError> {
+        let is_setting = |key: &str, value: &Value| !names(read, key) && !names(ignored, key) && !value.is_null();
+        let fields = root.object()?.iter().filter(|(key, value)| is_setting(key, value));
+        let settings = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Ok(Self {
+            model: root.get_text("model")?.unwrap_or_default().to_owned(),
+            template_variables: template_variables(root)?,
+            sampling: Sampling { settings, ..Sampling::default() },
+            stream: root.get_bool("stream")?.unwrap_or(false),
+            ..Self::default()
+        })
+    }
+}
+
+/// How every API's type of request is read from JSON.
+macro_rules! read_from_json {
+    ($request:ty) => {
+        impl $request {
+            /// Reads a request's body.
+            ///
+            /// # Errors
+            /// Status 400 if the body is not JSON, a field has another type than it must have, or a field is not supported. The error
+            /// names the field.
+            pub fn from_json(body: &[u8]) -> Result<Self, ApiError> {
+                Self::from_value(&$crate::request_value::parse(body)?)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $request {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::from_value(&<Value as serde::Deserialize>::deserialize(deserializer)?)
+                    .map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use read_from_json;
+
 /// Refuses a request for more than one answer.
 pub(crate) fn one_choice(root: &RequestValue<'_>) -> Result<(), ApiError> {
     match root.get_count("n", 1)? {
@@ -169,24 +214,14 @@ pub(crate) fn one_choice(root: &RequestValue<'_>) -> Result<(), ApiError> {
 }
 
 /// Variables of templates that a client cannot set: what the request says in its own fields, and the tokens of the model.
-const OWN_VARIABLES: [&str; 10] = [
-    "messages",
-    "tools",
-    "functions",
-    "add_generation_prompt",
-    "continue_final_message",
-    "bos_token",
-    "eos_token",
-    "pad_token",
-    "unk_token",
-    "sep_token",
-];
+const OWN_VARIABLES: &str = "messages tools functions add_generation_prompt continue_final_message bos_token eos_token pad_token \
+    unk_token sep_token";
 
 /// `chat_template_kwargs`: further variables for the template.
 pub(crate) fn template_variables(root: &RequestValue<'_>) -> Result<Map<String, Value>, ApiError> {
     let Some(place) = root.get("chat_template_kwargs") else { return Ok(Map::new()) };
     let variables = place.object()?;
-    match variables.keys().find(|name| OWN_VARIABLES.contains(&name.as_str())) {
+    match variables.keys().find(|name| names(OWN_VARIABLES, name)) {
         None => Ok(variables.clone()),
         Some(name) => {
             let cause = "the template gets this from the request and from the model";

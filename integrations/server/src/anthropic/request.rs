@@ -1,7 +1,6 @@
 //! Reads a request to messages.
 
-use serde::{Deserialize, Deserializer, de};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use unjinja_runtime::Tools;
 
 use super::block::{messages, text};
@@ -9,15 +8,15 @@ use crate::error::ApiError;
 use crate::media::Replaced;
 use crate::prepare::Prepared;
 use crate::request::{
-    ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_tools, stop_texts, strict_tools,
-    template_variables,
+    ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_from_json, read_tools,
+    stop_texts, strict_tools,
 };
-use crate::request_value::{RequestValue, parse};
+use crate::request_value::RequestValue;
 use unjinja_spec::FormatSpec;
 
 /// A request to messages.
 ///
-/// - A sentence stands in the place of images and of documents that are no text; [`Request::replaced`] names their places.
+/// - A sentence replaces images, and documents that are no text; [`Request::replaced`] names their places.
 /// - Tools that Anthropic runs (`web_search_…`), `mcp_servers` and `container` are refused by name. So is `n` above 1, which some
 ///   clients send.
 /// - A last message of the assistant is the beginning of the answer, which the model continues.
@@ -46,42 +45,20 @@ pub struct MessagesRequest {
 }
 
 /// Fields that concern Anthropic's service and no model.
-const IGNORED: [&str; 6] =
-    ["cache_control", "context_management", "inference_geo", "metadata", "service_tier", "speed"];
+const IGNORED: &str = "cache_control context_management inference_geo metadata service_tier speed";
 
 /// Fields that are read below.
-const READ: [&str; 12] = [
-    "chat_template_kwargs",
-    "max_tokens",
-    "messages",
-    "model",
-    "n",
-    "output_config",
-    "output_format",
-    "stop_sequences",
-    "stream",
-    "system",
-    "thinking",
-    "tool_choice",
-];
+const READ: &str = "chat_template_kwargs max_tokens messages model n output_config output_format stop_sequences stream system \
+    thinking tool_choice tools";
 
 impl MessagesRequest {
-    /// Reads a request's body.
-    ///
-    /// # Errors
-    /// Status 400 if the body is not JSON, a field has another type than it must have, or a field is not supported. The error
-    /// names the field.
-    pub fn from_json(body: &[u8]) -> Result<Self, ApiError> {
-        Self::from_value(&parse(body)?)
-    }
-
     /// Reads a request.
     ///
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
         let root = RequestValue::root(value);
-        let fields = root.object()?;
+        let mut begun = Request::begin(&root, READ, IGNORED)?;
         for (key, what) in [("mcp_servers", "MCP servers are"), ("container", "containers are")] {
             if let Some(place) =
                 root.get(key).filter(|place| place.value.as_array().is_none_or(|list| !list.is_empty()))
@@ -96,20 +73,14 @@ impl MessagesRequest {
         }
         let (tool_choice, parallel_tool_calls) = tool_choice(&root)?;
         let effort = root.get("output_config").map_or(Ok(None), |place| place.get_text("effort"))?;
-        let settings = fields.iter().filter(|(key, value)| {
-            let key = key.as_str();
-            !READ.contains(&key) && !IGNORED.contains(&key) && key != "tools" && !value.is_null()
-        });
         let mut replaced = Vec::new();
         let messages = conversation(&root, &mut replaced)?;
-        let mut settings: Map<String, Value> = settings.map(|(key, value)| (key.clone(), value.clone())).collect();
         let budget = root.get("thinking").map_or(Ok(None), |place| place.get_count("budget_tokens", 0))?;
         if let Some(budget) = budget {
             // vLLM's name for it.
-            settings.entry("thinking_token_budget").or_insert(budget.into());
+            begun.sampling.settings.entry("thinking_token_budget").or_insert(budget.into());
         }
         let request = Request {
-            model: root.get_text("model")?.unwrap_or_default().to_owned(),
             continues: messages.last().is_some_and(ChatMessage::is_continued),
             messages,
             tools: tools(&root)?,
@@ -121,15 +92,9 @@ impl MessagesRequest {
             strict_format: true,
             thinking: thinking(&root)?,
             reasoning_effort: effort.map(str::to_owned),
-            template_variables: template_variables(&root)?,
-            sampling: Sampling {
-                max_tokens,
-                stop: stop_texts(&root.get_list("stop_sequences")?)?,
-                settings,
-                ..Sampling::default()
-            },
-            stream: root.get_bool("stream")?.unwrap_or(false),
+            sampling: Sampling { max_tokens, stop: stop_texts(&root.get_list("stop_sequences")?)?, ..begun.sampling },
             replaced,
+            ..begun
         };
         Ok(Self { request })
     }
@@ -145,11 +110,7 @@ impl MessagesRequest {
     }
 }
 
-impl<'de> Deserialize<'de> for MessagesRequest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_value(&Value::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
+read_from_json!(MessagesRequest);
 
 fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> Result<Vec<ChatMessage>, ApiError> {
     let mut all = Vec::new();

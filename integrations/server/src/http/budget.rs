@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::config::Limits;
 use crate::error::ApiError;
 
-/// A body of so many bytes is small.
+/// The largest small body, in bytes.
 const SMALL: usize = 256 << 10;
 
 /// Bytes that a value of a request takes, with all that is made of it on the way to the prompt: measured with the smallest messages.

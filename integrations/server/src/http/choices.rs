@@ -14,19 +14,19 @@ type Next = Result<(Answer, Option<Piece>), Trouble>;
 
 /// The answers to one request. Dropping them closes their connections.
 pub(crate) struct Choices {
-    steps: Vec<Option<Step>>,
+    waits: Vec<Option<Wait>>,
     logprobs: Logprobs,
 }
 
 /// The wait for the next piece of an answer.
-type Step = Pin<Box<dyn Future<Output = Next> + Send>>;
+type Wait = Pin<Box<dyn Future<Output = Next> + Send>>;
 
 /// What is asked for of the probabilities of tokens.
 enum Logprobs {
     Unwanted,
-    /// They are wanted with so many likely ones. Whether the upstream has any is not known yet.
+    /// They are wanted, with this many likely alternatives. Whether the upstream has any is not known yet.
     Wanted(usize),
-    /// The same, and the upstream has some.
+    /// They are wanted, and the upstream has some.
     Given(usize),
 }
 
@@ -56,7 +56,7 @@ impl Logprobs {
 pub(crate) type Arrived = Result<(usize, Option<Piece>), Trouble>;
 
 impl Choices {
-    /// Asks for so many answers. The upstreams are asked when the first piece is waited for.
+    /// Asks for `count` answers. The upstream is asked when the first piece is waited for.
     pub(crate) fn ask(state: &Arc<State>, ask: Ask, count: usize) -> Self {
         let logprobs = match ask.logprobs {
             None => Logprobs::Unwanted,
@@ -70,10 +70,10 @@ impl Choices {
                 let first = answer.next().await?;
                 Ok((answer, first))
             };
-            let step: Step = Box::pin(opened);
-            Some(step)
+            let wait: Wait = Box::pin(opened);
+            Some(wait)
         };
-        Self { steps: (0..count).map(one).collect(), logprobs }
+        Self { waits: (0..count).map(one).collect(), logprobs }
     }
 
     /// What arrives next; `None` after the end of all answers. If this future is dropped, nothing is lost.
@@ -82,7 +82,7 @@ impl Choices {
         Some(next.and_then(|(mut answer, mut piece)| {
             if let Some(piece) = &mut piece {
                 self.logprobs.fit(piece)?;
-                self.steps[choice] = Some(Box::pin(async move {
+                self.waits[choice] = Some(Box::pin(async move {
                     let next = answer.next().await?;
                     Ok((answer, next))
                 }));
@@ -93,11 +93,11 @@ impl Choices {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, Next)>> {
         let mut is_open = false;
-        for (choice, step) in self.steps.iter_mut().enumerate() {
-            let Some(waited) = step else { continue };
+        for (choice, wait) in self.waits.iter_mut().enumerate() {
+            let Some(waited) = wait else { continue };
             is_open = true;
             if let Poll::Ready(next) = waited.as_mut().poll(context) {
-                *step = None;
+                *wait = None;
                 return Poll::Ready(Some((choice, next)));
             }
         }

@@ -27,7 +27,7 @@ pub struct Config {
     pub origins: Vec<String>,
     /// Whether answers have the diagnostics of the parser, in an extra field.
     pub diagnostics: bool,
-    /// Whether a request with an image or a document is refused. Otherwise a sentence stands in its place.
+    /// Whether a request with an image or a document is refused. Otherwise a sentence replaces it.
     pub refuse_media: bool,
     /// What becomes of calls that the model does not close.
     pub cut_calls: CutCalls,
@@ -78,7 +78,7 @@ pub struct UpstreamConfig {
     pub engine: Target,
     /// Who begins a prompt with the token that begins a text (BOS).
     pub bos: Bos,
-    /// Fields of requests that go on to the upstream, besides those that say how to sample.
+    /// Fields of requests that are passed on to the upstream, besides those of the sampler.
     pub pass_fields: Vec<String>,
     /// The limit of tokens for requests that name none; `None` means all that the context has room for.
     pub max_tokens: Option<u64>,

@@ -107,7 +107,7 @@ impl Begun {
         Ok(())
     }
 
-    /// The answers failed. The client gets what a parser still held back, and the error.
+    /// The answers failed. The client gets what the parser still withholds, and the error.
     fn cut_off(&mut self, state: &State, trouble: &Trouble, total: &mut Total, out: &mut String) {
         let Some(turn) = self.turns.iter_mut().find_map(Option::take) else { return };
         let ended = turn.cut_off(&trouble.error, out);
@@ -174,7 +174,7 @@ pub(crate) async fn whole(state: &State, api: Api, guard: Guard, mut begun: Begu
     response
 }
 
-/// Passes the answer on while it arrives. A task of its own reads it, so that a client that takes nothing holds up nobody.
+/// Passes the answer on while it arrives. A task of its own reads it, so that a client that takes nothing delays no other.
 pub(crate) fn streamed(state: Arc<State>, api: Api, guard: Guard, begun: Begun) -> Response<Body> {
     let (send, body) = body_of_parts();
     let told = begun.told.clone();

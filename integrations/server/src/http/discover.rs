@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::client::{cause, client_builder};
 use super::config::{Secret, UpstreamApi, UpstreamConfig};
 
-/// The most bytes of an answer that are read: a template is in it.
+/// The maximum of bytes of an answer that are read: a template is in it.
 const LONGEST: usize = 4 << 20;
 
 /// What an upstream says of itself.
@@ -156,10 +156,10 @@ fn owner(list: &Value) -> UpstreamServer {
     }
 }
 
-/// How long the upstream's list of models is believed: it may be started anew with others.
+/// How long the upstream's list of models is used: it may be restarted with others.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// The models of the upstream, and when it listed them. Without a time, the list is not believed.
+/// The models of the upstream, and when it listed them. Without a time, the list is out of date.
 #[derive(Debug, Default)]
 pub(super) struct Listed(Mutex<(Option<Instant>, Arc<[UpstreamModel]>)>);
 
@@ -168,7 +168,7 @@ impl Listed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The models, and whether the list is still believed.
+    /// The models, and whether the list is up to date.
     pub(super) fn get(&self) -> (Arc<[UpstreamModel]>, bool) {
         let (since, models) = &*self.known();
         (models.clone(), since.is_some_and(|since| since.elapsed() < KEPT))
@@ -179,7 +179,7 @@ impl Listed {
         std::mem::replace(&mut *self.known(), (Some(Instant::now()), models)).1
     }
 
-    /// The list is no longer believed.
+    /// The list is out of date.
     pub(super) fn expire(&self) {
         self.known().0 = None;
     }

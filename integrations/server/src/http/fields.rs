@@ -1,58 +1,23 @@
-//! Which fields of a request go on to the upstream: those that say how to sample, and those that the operator names. A server has
+//! Which fields of a request are passed on to the upstream: those that say how to sample, and those that the operator names. A server has
 //! fields that do more, such as reading from a host of the client's choice.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response};
 use serde_json::{Map, Value};
 
+use crate::request::names;
+
 /// Settings of samplers, by the names that vLLM, SGLang, TGI and llama.cpp have for them.
-const KNOWN: [&str; 41] = [
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "top_a",
-    "top_n_sigma",
-    "typical",
-    "typical_p",
-    "tfs_z",
-    "epsilon_cutoff",
-    "eta_cutoff",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-    "repetition_penalty",
-    "repeat_penalty",
-    "repeat_last_n",
-    "no_repeat_ngram_size",
-    "length_penalty",
-    "penalize_nl",
-    "logit_bias",
-    "bad_words",
-    "allowed_token_ids",
-    "stop_token_ids",
-    "ignore_eos",
-    "min_tokens",
-    "min_new_tokens",
-    "dynatemp_range",
-    "dynatemp_exponent",
-    "dry_multiplier",
-    "dry_base",
-    "dry_allowed_length",
-    "dry_penalty_last_n",
-    "dry_sequence_breakers",
-    "xtc_probability",
-    "xtc_threshold",
-    "mirostat",
-    "mirostat_tau",
-    "mirostat_eta",
-    "samplers",
-    "thinking_token_budget",
-];
+const KNOWN: &str = "temperature top_p top_k min_p top_a top_n_sigma typical typical_p tfs_z epsilon_cutoff eta_cutoff seed \
+    presence_penalty frequency_penalty repetition_penalty repeat_penalty repeat_last_n no_repeat_ngram_size \
+    length_penalty penalize_nl logit_bias bad_words allowed_token_ids stop_token_ids ignore_eos min_tokens \
+    min_new_tokens dynatemp_range dynatemp_exponent dry_multiplier dry_base dry_allowed_length \
+    dry_penalty_last_n dry_sequence_breakers xtc_probability xtc_threshold mirostat mirostat_tau mirostat_eta \
+    samplers thinking_token_budget";
 
 /// Takes out of the settings what is neither known nor named by the operator. Returns the names of what was taken out.
 pub(crate) fn keep(settings: &mut Map<String, Value>, named: &[String]) -> Vec<String> {
-    let goes_on = |field: &str| KNOWN.contains(&field) || named.iter().any(|name| name == field);
+    let goes_on = |field: &str| names(KNOWN, field) || named.iter().any(|name| name == field);
     let dropped: Vec<String> = settings.keys().filter(|field| !goes_on(field)).cloned().collect();
     settings.retain(|field, _| goes_on(field));
     dropped
@@ -76,7 +41,7 @@ pub(crate) fn tell(response: &mut Response<Body>, header: &'static str, names: &
 /// What the headers of a response tell about the request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
-    /// The fields that did not go on to the upstream.
+    /// The fields that were not passed on to the upstream.
     pub ignored: Vec<String>,
     /// The types of tools that the model was not told of.
     pub ignored_tools: Vec<String>,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The kind of diagnostic for a request whose messages spell a special token.
 pub(crate) const SPELLED: &str = "special_token_in_message";
 
-/// The same where the model reads it as ordinary text.
+/// The kind of diagnostic if the model reads such a text as ordinary tokens.
 pub(crate) const SPELLED_AS_TEXT: &str = "special_token_as_text";
 
 type Sink = dyn Fn(&LogLine) + Send + Sync;
@@ -76,7 +76,7 @@ pub enum LogLine {
         /// The keywords: `multipleOf`, …
         keywords: Vec<String>,
     },
-    /// The upstream was started anew with other models, which have these names.
+    /// The upstream was restarted with other models, which have these names.
     OtherModels(Vec<String>),
     /// Anything else.
     Note(String),

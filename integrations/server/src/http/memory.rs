@@ -51,7 +51,7 @@ pub(crate) struct Resolved {
 }
 
 impl Memory {
-    /// A memory of so many bytes; with 0, nothing is kept.
+    /// A memory of at most `most` bytes; with 0, nothing is kept.
     pub(crate) fn new(most: usize) -> Self {
         Self { most, kept: Mutex::default() }
     }

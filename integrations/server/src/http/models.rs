@@ -288,7 +288,7 @@ impl fmt::Display for ModelNameError {
             Self::UnknownTokens { name, tokens } => write!(
                 f,
                 "{name}: the template reads {tokens}, and the texts of these tokens are not known, so prompts cannot become ids: put \
-                 the model's tokenizer_config.json beside its tokenizer.json",
+                 the model's tokenizer_config.json next to its tokenizer.json",
                 tokens = tokens.join(" and ")
             ),
         }

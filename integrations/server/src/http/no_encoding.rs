@@ -1,4 +1,4 @@
-//! Stands for `encoding` where this crate is built without the feature `tokens`: there is none, and nothing asks it.
+//! Replaces `encoding` where this crate is built without the feature `tokens`: there is none, and nothing asks it.
 
 use std::convert::Infallible;
 

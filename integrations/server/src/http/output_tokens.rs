@@ -1,4 +1,4 @@
-//! The tokens of an answer. An upstream gives text, and most give ids beside it. The text says what was written, and the ids which of it
+//! The tokens of an answer. An upstream gives text, and most also give ids. The text says what was written, and the ids which of it
 //! are special tokens: text that spells one is text.
 //!
 //! Ids and text do not arrive together. vLLM holds text back that may become a stop text, and gives no text for the token that ends the
@@ -19,7 +19,7 @@ pub(crate) struct OutputTokens {
     text: Vec<u8>,
     /// How many ids arrived.
     count: u64,
-    /// Every token so far was told by its id.
+    /// Every token until here was told by its id.
     is_exact: bool,
     /// A token was emitted.
     has_begun: bool,
@@ -85,7 +85,7 @@ impl OutputTokens {
     }
 
     /// The text at `at` is not what its ids write: some are missing, or it was decoded in another way. Up to the next special token, it
-    /// is ordinary text. Returns where to go on.
+    /// is ordinary text. Returns where to continue.
     fn guess(&mut self, at: usize, emit: &mut impl FnMut(Token<'_>)) -> usize {
         self.is_exact = false;
         let rest = self.text.get(at..).unwrap_or_default();

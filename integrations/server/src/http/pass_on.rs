@@ -1,5 +1,5 @@
-//! Requests that go on to the upstream as they are, because they are about no chat: texts to complete, embeddings, and tokens. Only known
-//! fields go on, and those that the operator names.
+//! Requests that are passed on unchanged, because they are not chats: texts to complete, embeddings, and tokens. Only known
+//! fields are passed on, and those that the operator names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,52 +21,19 @@ use super::upstream::Trouble;
 use crate::error::ApiError;
 use crate::request_value::parse;
 
-/// The endpoints, each with the fields that go on besides those that say how to sample.
-pub(crate) const ENDPOINTS: [(&str, &[&str]); 3] = [
+/// The endpoints, each with the fields that are passed on besides those of the sampler.
+pub(crate) const ENDPOINTS: [(&str, &str); 3] = [
     (
         "/v1/completions",
-        &[
-            "model",
-            "prompt",
-            "suffix",
-            "stream",
-            "stream_options",
-            "max_tokens",
-            "n",
-            "best_of",
-            "echo",
-            "logprobs",
-            "stop",
-            "user",
-            "response_format",
-            "structured_outputs",
-            "ebnf",
-            "regex",
-            "add_special_tokens",
-            "skip_special_tokens",
-            "spaces_between_special_tokens",
-            "include_stop_str_in_output",
-            "return_token_ids",
-            "prompt_logprobs",
-        ],
+        "model prompt suffix stream stream_options max_tokens n best_of echo logprobs stop user \
+         response_format structured_outputs ebnf regex add_special_tokens skip_special_tokens \
+         spaces_between_special_tokens include_stop_str_in_output return_token_ids prompt_logprobs",
     ),
-    ("/v1/embeddings", &["model", "input", "encoding_format", "dimensions", "user", "truncate_prompt_tokens"]),
+    ("/v1/embeddings", "model input encoding_format dimensions user truncate_prompt_tokens"),
     (
         "/tokenize",
-        &[
-            "model",
-            "prompt",
-            "content",
-            "messages",
-            "tools",
-            "add_special_tokens",
-            "add_special",
-            "parse_special",
-            "with_pieces",
-            "add_generation_prompt",
-            "continue_final_message",
-            "return_token_strs",
-        ],
+        "model prompt content messages tools add_special_tokens add_special parse_special with_pieces \
+         add_generation_prompt continue_final_message return_token_strs",
     ),
 ];
 
@@ -75,7 +42,7 @@ pub(crate) async fn pass_on(
     state: Arc<State>,
     guard: Guard,
     trace: &Trace,
-    (path, known): (&'static str, &[&str]),
+    (path, known): (&'static str, &'static str),
     body: &[u8],
 ) -> Response<Body> {
     let refused = |guard: Guard, error: &ApiError, logged: &str| {
@@ -95,11 +62,8 @@ pub(crate) async fn pass_on(
     };
     let mut ignored = Vec::new();
     if let Value::Object(body) = &mut value {
-        let named: Vec<String> = known
-            .iter()
-            .map(|name| (*name).to_owned())
-            .chain(state.config.upstream.pass_fields.iter().cloned())
-            .collect();
+        let known = known.split(' ').map(str::to_owned);
+        let named: Vec<String> = known.chain(state.config.upstream.pass_fields.iter().cloned()).collect();
         ignored = fields::keep(body, &named);
     }
     let name = value["model"].as_str().unwrap_or_default().to_owned();
@@ -136,12 +100,7 @@ pub(crate) async fn pass_on(
 }
 
 /// Reads the answer. If the client goes away, the connection to the upstream is closed.
-async fn pump(
-    state: Arc<State>,
-    guard: Guard,
-    mut answer: reqwest::Response,
-    send: mpsc::Sender<BodyPart>,
-) {
+async fn pump(state: Arc<State>, guard: Guard, mut answer: reqwest::Response, send: mpsc::Sender<BodyPart>) {
     let (limits, mut closing) = (state.config.timeouts, state.closing.clone());
     loop {
         let next = tokio::select! {

@@ -48,7 +48,7 @@ impl Api {
         .unwrap_or_default()
     }
 
-    /// What says in a stream that the answer goes on: without it, proxies on the way give the connection up.
+    /// The event that keeps a silent stream open: proxies on the way close idle connections.
     pub(crate) fn ping(self) -> &'static str {
         match self {
             Self::OpenAi | Self::Responses => ": ping\n\n",

@@ -38,8 +38,8 @@ enum Use {
     Answer(Api),
     /// The number of tokens of a conversation.
     Count,
-    /// It goes on as it is, with the fields that are known.
-    PassOn((&'static str, &'static [&'static str])),
+    /// It is passed on, with the fields that are known.
+    PassOn((&'static str, &'static str)),
 }
 
 impl Use {

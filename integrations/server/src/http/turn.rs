@@ -87,7 +87,7 @@ impl TurnReader {
         }
     }
 
-    /// The prompt has so many tokens: upstreams that report no usage do not say it.
+    /// The number of tokens of the prompt: upstreams that report no usage do not say it.
     pub(crate) fn prompt_tokens(mut self, input: Option<u64>) -> Self {
         self.input = input;
         self
@@ -160,10 +160,10 @@ impl TurnReader {
         Some(self.message.reasoning_content.as_str()).filter(|text| is_uncounted && !text.is_empty())
     }
 
-    /// Counts the tokens of the reasoning, if the tokenizer is at hand. Returns whether it is.
+    /// Counts the tokens of the reasoning, if the model has a tokenizer. Returns whether it has.
     pub(crate) fn counts_reasoning(&mut self) -> bool {
         let Some(encoding) = self.encoding.clone() else { return false };
-        // What is held back until the end is counted there.
+        // This counts what is withheld until the end, too.
         let known =
             self.tokens.as_ref().filter(|tokens| tokens.is_exact()).map(|_| self.stream.token_counts().reasoning);
         let counted = || encoding.ids(&self.message.reasoning_content).map_or(0, |ids| ids.len());
@@ -171,7 +171,6 @@ impl TurnReader {
         true
     }
 
-    /// The reasoning has so many tokens.
     pub(crate) fn count_reasoning(&mut self, tokens: u64) {
         if let Some(usage) = &mut self.usage {
             usage.reasoning = Some(tokens.min(usage.output));
@@ -202,7 +201,7 @@ impl TurnReader {
         Ended { diagnostics, usage, own: own + began.elapsed(), completion }
     }
 
-    /// The output was cut off. The client gets what the parser still held back, and the error.
+    /// The output was cut off. The client gets what the parser still withholds, and the error.
     pub(crate) fn cut_off(mut self, error: &ApiError, out: &mut String) -> Ended {
         self.settle(out);
         let ended = Ended { diagnostics: self.kinds(), usage: self.usage, own: self.own, completion: None };

@@ -137,7 +137,7 @@ impl Upstream {
         let wait = timeout(self.timeouts.idle, beginning(response, ERROR));
         let trouble = refused(status, &wait.await.unwrap_or_default());
         if status == StatusCode::NOT_FOUND {
-            // It may have been started anew since it listed the model.
+            // It may have been restarted since it listed the model.
             self.listed.expire();
         }
         Err(trouble)

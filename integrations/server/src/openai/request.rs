@@ -1,6 +1,5 @@
 //! Reads a request to chat completions.
 
-use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
 use unjinja_runtime::Tools;
 
@@ -8,15 +7,14 @@ use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::prepare::Prepared;
 use crate::request::{
-    ChatMessage, Request, ResponseFormat, Sampling, ToolChoice, read_tools, stop_texts, strict_tools,
-    template_variables,
+    ChatMessage, Request, ResponseFormat, Sampling, ToolChoice, read_from_json, read_tools, stop_texts, strict_tools,
 };
-use crate::request_value::{RequestValue, parse};
+use crate::request_value::RequestValue;
 use unjinja_spec::FormatSpec;
 
 /// A request to chat completions.
 ///
-/// - A sentence stands in the place of images, recordings, files and videos; [`Request::replaced`] names their places.
+/// - A sentence replaces images, recordings, files and videos; [`Request::replaced`] names their places.
 /// - `n` and `logprobs` are in [`Sampling`], for the server that runs the model.
 /// - `audio`, `web_search_options` and the legacy `functions` and `function_call` are
 ///   refused by name.
@@ -47,66 +45,28 @@ pub struct ChatRequest {
 }
 
 /// Fields that concern OpenAI's service and no model.
-const IGNORED: [&str; 11] = [
-    "metadata",
-    "modalities",
-    "moderation",
-    "prediction",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "service_tier",
-    "store",
-    "user",
-    "verbosity",
-];
+const IGNORED: &str = "metadata modalities moderation prediction prompt_cache_key prompt_cache_retention safety_identifier \
+    service_tier store user verbosity";
 
 /// The most answers to a request.
 const CHOICES_AT_MOST: usize = 16;
 
-/// The most likely tokens beside each token, as OpenAI has it.
+/// The maximum of `top_logprobs`, as OpenAI has it.
 const TOP_AT_MOST: u64 = 20;
 
 /// Fields that are read below.
-const READ: [&str; 19] = [
-    "chat_template_kwargs",
-    "continue_final_message",
-    "add_generation_prompt",
-    "logprobs",
-    "top_logprobs",
-    "max_completion_tokens",
-    "max_tokens",
-    "messages",
-    "model",
-    "n",
-    "parallel_tool_calls",
-    "reasoning_effort",
-    "reasoning",
-    "response_format",
-    "stop",
-    "stream",
-    "stream_options",
-    "tool_choice",
-    "tools",
-];
+const READ: &str = "chat_template_kwargs continue_final_message add_generation_prompt logprobs top_logprobs \
+    max_completion_tokens max_tokens messages model n parallel_tool_calls reasoning_effort reasoning \
+    response_format stop stream stream_options tool_choice tools";
 
 impl ChatRequest {
-    /// Reads a request's body.
-    ///
-    /// # Errors
-    /// Status 400 if the body is not JSON, a field has another type than it must have, or a field is not supported. The error
-    /// names the field.
-    pub fn from_json(body: &[u8]) -> Result<Self, ApiError> {
-        Self::from_value(&parse(body)?)
-    }
-
     /// Reads a request.
     ///
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
         let root = RequestValue::root(value);
-        let fields = root.object()?;
+        let begun = Request::begin(&root, READ, IGNORED)?;
         refuse(&root)?;
         let (choices, logprobs) = (choices(&root)?, logprobs(&root)?);
         let (mut messages, mut called, mut replaced) = (Vec::new(), Called::new(), Vec::new());
@@ -122,11 +82,7 @@ impl ChatRequest {
             return Err(ApiError::invalid("continue_final_message", cause, "leave it out, or send such a message"));
         }
         let max = root.get_count("max_completion_tokens", 1)?.or(root.get_count("max_tokens", 1)?);
-        let settings = fields.iter().filter(|(key, value)| {
-            !READ.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()) && !value.is_null()
-        });
         let request = Request {
-            model: root.get_text("model")?.unwrap_or_default().to_owned(),
             messages,
             tools: tools(&root)?,
             tool_choice: tool_choice(&root)?,
@@ -137,19 +93,11 @@ impl ChatRequest {
                 .get("response_format")
                 .and_then(|place| place.get("json_schema"))
                 .map_or(Ok(false), is_strict)?,
-            thinking: None,
             reasoning_effort: reasoning_effort(&root)?,
-            template_variables: template_variables(&root)?,
-            sampling: Sampling {
-                choices,
-                logprobs,
-                max_tokens: max,
-                stop: stop(&root)?,
-                settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
-            },
+            sampling: Sampling { choices, logprobs, max_tokens: max, stop: stop(&root)?, ..begun.sampling },
             continues,
-            stream: root.get_bool("stream")?.unwrap_or(false),
             replaced,
+            ..begun
         };
         let stream_options = root.get("stream_options");
         let include_usage = stream_options.map_or(Ok(None), |place| place.get_bool("include_usage"))?.unwrap_or(false);
@@ -165,11 +113,7 @@ impl ChatRequest {
     }
 }
 
-impl<'de> Deserialize<'de> for ChatRequest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_value(&Value::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
+read_from_json!(ChatRequest);
 
 /// Refuses what is not supported.
 fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
@@ -204,7 +148,7 @@ fn choices(root: &RequestValue<'_>) -> Result<usize, ApiError> {
     })
 }
 
-/// `logprobs` and `top_logprobs`: of how many likely tokens the probability is wanted beside each, if any is.
+/// `logprobs` and `top_logprobs`: how many likely alternatives to each token are wanted with their probability, if any.
 fn logprobs(root: &RequestValue<'_>) -> Result<Option<u64>, ApiError> {
     match (root.get_bool("logprobs")?.unwrap_or(false), top_logprobs(root)?) {
         (false, Some(1..)) => {
@@ -238,7 +182,7 @@ fn tools(root: &RequestValue<'_>) -> Result<Tools, ApiError> {
 /// How a choice of tools is written.
 const CHOICES: &str = "none, auto, required, {\"type\": \"function\", …}, {\"type\": \"allowed_tools\", …}";
 
-/// A choice that is a word; `None` if it is none.
+/// A choice that is a word; `None` if it is not a word.
 pub(crate) fn tool_word(place: &RequestValue<'_>) -> Option<Result<ToolChoice, ApiError>> {
     Some(match place.value.as_str()? {
         "none" => Ok(ToolChoice::None),

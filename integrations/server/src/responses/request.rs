@@ -1,6 +1,5 @@
 //! Reads a request to responses.
 
-use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 
 use super::changes::updated;
@@ -9,8 +8,8 @@ use super::input::conversation;
 use crate::error::ApiError;
 use crate::openai::{function_name, is_strict, json_format, tool_word};
 use crate::prepare::Prepared;
-use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, template_variables};
-use crate::request_value::{RequestValue, parse};
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, read_from_json};
+use crate::request_value::RequestValue;
 use unjinja_spec::FormatSpec;
 
 /// A request to responses.
@@ -20,7 +19,7 @@ use unjinja_spec::FormatSpec;
 ///   [`ignored_tools`](Self::ignored_tools) has their types.
 /// - Calls of the shells, patches and computers that the API has built in, and of tools of MCP servers, are read as calls of functions,
 ///   with their results. Tools that items of the conversation add are offered too.
-/// - A sentence stands in the place of images, files and encrypted summaries; [`Request::replaced`] names their places.
+/// - A sentence replaces images, files and encrypted summaries; [`Request::replaced`] names their places.
 /// - `previous_response_id` and items of the type `item_reference` need a memory, which the proxy has. Here they are refused by name,
 ///   and so are `conversation`, `prompt`, `background` and `truncation: "auto"`.
 /// - `top_logprobs`, and `include` with `message.output_text.logprobs`, are in [`Sampling`], for the server that runs the model.
@@ -57,42 +56,13 @@ pub struct ResponsesRequest {
 }
 
 /// Fields that concern OpenAI's service and no model.
-const IGNORED: [&str; 9] = [
-    "client_metadata",
-    "max_tool_calls",
-    "metadata",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "service_tier",
-    "store",
-    "user",
-];
+const IGNORED: &str = "client_metadata max_tool_calls metadata prompt_cache_key prompt_cache_retention safety_identifier \
+    service_tier store user";
 
 /// Fields that are read below.
-const READ: [&str; 21] = [
-    "background",
-    "chat_template_kwargs",
-    "conversation",
-    "include",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "model",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "prompt",
-    "reasoning",
-    "stop",
-    "stream",
-    "stream_options",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_logprobs",
-    "truncation",
-    "moderation",
-];
+const READ: &str = "background chat_template_kwargs conversation include input instructions max_output_tokens model \
+    parallel_tool_calls previous_response_id prompt reasoning stop stream stream_options text tool_choice tools \
+    top_logprobs truncation moderation";
 
 /// Fields that a response repeats, with what it says if the request has none.
 const REPEATED: [(&str, &str); 16] = [
@@ -115,15 +85,6 @@ const REPEATED: [(&str, &str); 16] = [
 ];
 
 impl ResponsesRequest {
-    /// Reads a request's body.
-    ///
-    /// # Errors
-    /// Status 400 if the body is not JSON, a field has another type than it must have, or a field is not supported. The error
-    /// names the field.
-    pub fn from_json(body: &[u8]) -> Result<Self, ApiError> {
-        Self::from_value(&parse(body)?)
-    }
-
     /// Reads a request.
     ///
     /// # Errors
@@ -131,6 +92,7 @@ impl ResponsesRequest {
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
         let root = RequestValue::root(value);
         let fields = root.object()?;
+        let begun = Request::begin(&root, READ, IGNORED)?;
         refuse(&root)?;
         let mut replaced = Vec::new();
         let mut offered = offered(&root)?;
@@ -138,15 +100,11 @@ impl ResponsesRequest {
         let reasoning = root.get("reasoning");
         let effort = updated(&root, "reasoning");
         let of_reasoning = |key: &str| reasoning.as_ref().map_or(Ok(None), |place| place.get_text(key));
-        let settings = fields.iter().filter(|(key, value)| {
-            !READ.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()) && !value.is_null()
-        });
         let wanted = root.get_list("include")?;
         let includes = |what: &str| wanted.iter().any(|place| place.value == what);
         let top = crate::openai::top_logprobs(&root)?.unwrap_or(0);
         let logprobs = (top > 0 || includes("message.output_text.logprobs")).then_some(top);
         let request = Request {
-            model: root.get_text("model")?.unwrap_or_default().to_owned(),
             messages,
             tool_choice: tool_choice(&root)?,
             tools: offered.tools,
@@ -154,19 +112,15 @@ impl ResponsesRequest {
             strict_tools: offered.strict,
             response_format: response_format(&root)?,
             strict_format: updated(&root, "text").and_then(|text| text.get("format")).map_or(Ok(false), is_strict)?,
-            thinking: None,
             reasoning_effort: effort.map_or(Ok(None), |place| place.get_text("effort"))?.map(str::to_owned),
-            template_variables: template_variables(&root)?,
             sampling: Sampling {
                 max_tokens: root.get_count("max_output_tokens", 1)?,
                 logprobs,
                 stop: crate::openai::stop(&root)?,
-                settings: settings.map(|(key, value)| (key.clone(), value.clone())).collect(),
-                ..Sampling::default()
+                ..begun.sampling
             },
-            continues: false,
-            stream: root.get_bool("stream")?.unwrap_or(false),
             replaced,
+            ..begun
         };
         let repeated = REPEATED.into_iter().map(|(key, absent)| {
             let given = fields.get(key).filter(|value| !value.is_null()).cloned();
@@ -191,11 +145,7 @@ impl ResponsesRequest {
     }
 }
 
-impl<'de> Deserialize<'de> for ResponsesRequest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_value(&Value::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
+read_from_json!(ResponsesRequest);
 
 /// Refuses what is not supported.
 fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {

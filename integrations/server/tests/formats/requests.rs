@@ -5,7 +5,7 @@ use unjinja_grammar::{GrammarExt, GrammarOptions, Integers};
 use unjinja_runtime::Options;
 use unjinja_server::anthropic::MessagesRequest;
 use unjinja_server::openai::ChatRequest;
-use unjinja_server::{ApiError, Prepared, Guarantee, ResponseFormat, Role, ToolChoice};
+use unjinja_server::{ApiError, Guarantee, Prepared, ResponseFormat, Role, ToolChoice};
 use unjinja_spec::{ArgumentsForm, CallIdForm, ContentForm, Functions, FunctionsForm, Messages, SystemPlace};
 
 use crate::support::{Failure, models, spec};

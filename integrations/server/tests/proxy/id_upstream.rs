@@ -98,7 +98,7 @@ pub struct IdUpstream {
     pub gives_ids: bool,
     /// It takes ids as a prompt.
     pub takes_ids: bool,
-    /// So many tokens are added to a prompt of ids.
+    /// How many tokens are added to a prompt of ids.
     pub adds: usize,
     /// It has `/tokenize`.
     pub tokenizes: bool,

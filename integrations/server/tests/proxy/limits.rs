@@ -10,7 +10,7 @@ use unjinja_server::http::{Config, Secret, ServedModel, UpstreamApi, UpstreamCon
 use unjinja_testkit::root;
 
 use super::replay::Replay;
-use super::setup::{CALL, Failure, Running, chat, events, loaded};
+use super::setup::{CALL, Clock, Failure, Running, chat, events, loaded};
 
 const CHAT: &str = "/v1/chat/completions";
 /// How long something may take that should be quick, on a machine that does much else.
@@ -39,7 +39,7 @@ async fn a_key_is_asked_for() -> Result<(), Failure> {
     Ok(())
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_have_limits() -> Result<(), Failure> {
     let proxy = Running::paused(&"word ".repeat(200), Duration::from_millis(20), |config| {
         (config.limits.body, config.limits.tools, config.limits.concurrent) = (5000, 2, 1);
@@ -88,6 +88,7 @@ async fn a_request_that_is_being_sent_takes_no_place() -> Result<(), Failure> {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_a_request_is_closed() -> Result<(), Failure> {
+    let clock = Clock::stopped();
     let proxy = Running::simple(CALL, |config| config.timeouts.client = Duration::from_millis(400)).await?;
     let address = proxy.url.trim_start_matches("http://").to_owned();
     for sent in ["", "POST /v1/messages HTTP/1.1\r\nhost: x\r\n", "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n"] {
@@ -95,17 +96,18 @@ async fn a_connection_without_a_request_is_closed() -> Result<(), Failure> {
         connection.write_all(sent.as_bytes()).await?;
         let mut answer = String::new();
         let read = tokio::time::timeout(LONG, connection.read_to_string(&mut answer));
-        assert!(read.await.is_ok(), "the connection stays open after {sent:?}: {answer}");
+        assert!(clock.turn(read).await.is_ok(), "the connection stays open after {sent:?}: {answer}");
     }
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_may_take_longer_than_a_request() -> Result<(), Failure> {
-    let limit = Duration::from_secs(1);
+    let (clock, limit) = (Clock::stopped(), Duration::from_secs(1));
     let proxy = Running::paused(CALL, Duration::from_millis(150), |config| config.timeouts.client = limit).await?;
     let began = tokio::time::Instant::now();
-    let text = proxy.post(CHAT, &chat(json!({"stream": true}))).await?.text().await?;
+    let answer = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
+    let text = clock.turn(answer.text()).await?;
     assert!(text.ends_with("data: [DONE]\n\n") && began.elapsed() > limit, "{text}");
     Ok(())
 }
@@ -140,7 +142,7 @@ async fn taken_slowly(proxy: &Running, path: &str, body: &Value) -> Result<Strin
     Ok(if read.is_ok() { text } else { text + "…" })
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_is_broken_off_for_a_client_that_is_too_slow() -> Result<(), Failure> {
     // More than the buffers between proxy and client hold: one answer that is passed on, and one in many pieces.
     for (path, more, words) in [
@@ -192,7 +194,7 @@ async fn other_endpoints_answer_in_the_form_of_their_api() -> Result<(), Failure
     Ok(())
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_is_completed_before_the_end() -> Result<(), Failure> {
     let mut proxy = Running::paused(CALL, Duration::from_millis(30), |_| {}).await?;
     let mut answer = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
@@ -208,15 +210,16 @@ async fn an_answer_is_completed_before_the_end() -> Result<(), Failure> {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_takes_too_long_ends_with_an_error() -> Result<(), Failure> {
+    let clock = Clock::stopped();
     let mut proxy = Running::paused(&"word ".repeat(3000), Duration::from_millis(20), |config| {
         config.timeouts.shutdown = Duration::from_millis(300);
     })
     .await?;
     let answer = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
     proxy.stop.take().unwrap().send(()).unwrap();
-    let text = answer.text().await?;
+    let text = clock.turn(answer.text()).await?;
     assert!(events(&text).last().unwrap().contains("shutting down"), "{text}");
-    tokio::time::timeout(LONG, proxy.served).await???;
+    clock.turn(tokio::time::timeout(LONG, proxy.served)).await???;
     Ok(())
 }
 

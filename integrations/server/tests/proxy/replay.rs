@@ -32,7 +32,7 @@ pub struct Replay {
     pub adds_no_bos: bool,
     /// It does not tell how it begins prompts.
     pub hides_bos: bool,
-    /// It serves this one model, with a context of so many tokens, and checks both as vLLM does. A word is a token.
+    /// It serves this one model, with a context of this many tokens, and checks both as vLLM does. A word is a token.
     pub strict: Option<(&'static str, u64)>,
     /// The models that it lists now, in place of those that it began with; with null, it fails to.
     pub listed: Mutex<Option<Value>>,
@@ -260,7 +260,103 @@ fn add_logprobs(chunk: &mut Value, ask: &Value, text: &str) {
     }
 }
 
-/// Sends an answer. Nothing is returned if the connection is closed meanwhile.
+/// The form of the pieces of an answer.
+struct Form<'a> {
+    ask: &'a Value,
+    native: bool,
+    fault: &'a str,
+    /// The stop text that ends the answer.
+    stop: Option<&'a str>,
+}
+
+impl Form<'_> {
+    fn chunk(&self, text: &str, finish: Option<&str>) -> Value {
+        let stop = self.stop.filter(|_| finish.is_some());
+        let mut chunk = match (self.native, self.fault) {
+            (true, _) => json!({"content": text, "stop": finish.is_some(), "stop_type": finish.unwrap_or("none"),
+                "stopping_word": stop.unwrap_or_default(), "tokens_evaluated": 11, "tokens_predicted": 7}),
+            (_, "choices") => json!({"choices": [
+                {"index": 1, "text": "Wrong.", "finish_reason": "length"},
+                {"index": 0, "text": text, "finish_reason": finish},
+            ]}),
+            (_, "empty_reasons") => {
+                json!({"choices": [{"index": 0, "text": text, "finish_reason": finish.unwrap_or_default()}]})
+            }
+            // SGLang's name, and vLLM's.
+            (_, "sglang") => {
+                json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "matched_stop": stop}]})
+            }
+            _ => json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "stop_reason": stop}]}),
+        };
+        if !text.is_empty() && self.fault != "no_logprobs" {
+            add_logprobs(&mut chunk, self.ask, text);
+        }
+        chunk
+    }
+
+    /// An answer in random pieces, and how many of them come before its middle.
+    fn pieces(&self, text: &str, random: &mut Random) -> (Vec<Value>, usize) {
+        let (mut pieces, mut rest) = (Vec::new(), text);
+        while !rest.is_empty() {
+            let from = 1 + random.below(12);
+            let at = (from..rest.len()).find(|&at| rest.is_char_boundary(at)).unwrap_or(rest.len());
+            let (piece, tail) = rest.split_at(at);
+            pieces.push(self.chunk(piece, None));
+            rest = tail;
+        }
+        let middle = pieces.len() / 2;
+        let end = match (self.native, self.stop) {
+            _ if matches!(self.fault, "abort" | "error") => self.fault,
+            (true, None) => "eos",
+            (true, Some(_)) => "word",
+            (false, _) => "stop",
+        };
+        pieces.push(self.chunk("", Some(end)));
+        if self.fault == "after_end" {
+            let late = json!({"error": {"message": "too late"}});
+            pieces.extend([late, json!("oops"), self.chunk("More.", Some("abort"))]);
+        }
+        if !self.native {
+            pieces.push(json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}));
+        }
+        (pieces, middle)
+    }
+
+    /// What goes wrong in the middle of an answer. `None` if the answer ends there.
+    async fn disturb(&self, send: &mpsc::Sender<Sent>) -> Option<()> {
+        match self.fault {
+            "slow" => tokio::select! {
+                () = send.closed() => return None,
+                () = sleep(Duration::from_secs(60)) => {}
+            },
+            "pings_within" => ping(send).await?,
+            "cut_off" => return None,
+            "reset" => {
+                send.send(Err(std::io::Error::other("reset"))).await.ok()?;
+                return None;
+            }
+            "garbage" => send.send(Ok("data: {\"choices\": [oops\n\n".into())).await.ok()?,
+            "long" => {
+                for _ in 0..200 {
+                    send.send(Ok(Bytes::from(vec![b'x'; 1000]))).await.ok()?;
+                }
+            }
+            "error_event" => {
+                let error = json!({"error": {"message": "out of blocks", "code": 500}});
+                send.send(Ok(format!("data: {error}\n\n").into())).await.ok()?;
+            }
+            "invalid_utf_8" => {
+                let mut bytes = format!("data: {}\n\n", self.chunk("@", None)).into_bytes();
+                bytes.iter_mut().filter(|byte| **byte == b'@').for_each(|byte| *byte = 0xFF);
+                send.send(Ok(bytes.into())).await.ok()?;
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// Sends an answer. Nothing is returned if it is broken off.
 async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mpsc::Sender<Sent>) -> Option<()> {
     let seed = ask["seed"].as_u64().unwrap_or_default();
     let mut random = Random::new(seed + 1);
@@ -271,95 +367,24 @@ async fn play(replay: &Replay, ask: &Value, native: bool, fault: &str, send: &mp
     let stops = ask["stop"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let stop = stops.filter_map(|stop| Some((text.find(stop)?, stop))).min();
     let text = &text[..stop.map_or(text.len(), |(at, _)| at)];
-    let chunk = |text: &str, finish: Option<&str>| {
-        let stop = stop.filter(|_| finish.is_some()).map(|(_, stop)| stop);
-        match native {
-            true => json!({"content": text, "stop": finish.is_some(), "stop_type": finish.unwrap_or("none"),
-                "stopping_word": stop.unwrap_or_default(), "tokens_evaluated": 11, "tokens_predicted": 7}),
-            false if fault == "choices" => json!({"choices": [
-                {"index": 1, "text": "Wrong.", "finish_reason": "length"},
-                {"index": 0, "text": text, "finish_reason": finish},
-            ]}),
-            false if fault == "empty_reasons" => {
-                json!({"choices": [{"index": 0, "text": text, "finish_reason": finish.unwrap_or_default()}]})
-            }
-            // SGLang's name, and vLLM's.
-            false if fault == "sglang" => {
-                json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "matched_stop": stop}]})
-            }
-            false => json!({"choices": [{"index": 0, "text": text, "finish_reason": finish, "stop_reason": stop}]}),
-        }
-    };
-    let chunk = |text: &str, finish: Option<&str>| {
-        let mut chunk = chunk(text, finish);
-        if !text.is_empty() && fault != "no_logprobs" {
-            add_logprobs(&mut chunk, ask, text);
-        }
-        chunk
-    };
-    if fault == "whole" {
-        let mut whole = chunk(text, Some("stop"));
-        whole["usage"] = json!({"prompt_tokens": 11, "completion_tokens": 7});
-        return send.send(Ok(whole.to_string().into())).await.ok();
-    }
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let from = 1 + random.below(12);
-        let at = (from..rest.len()).find(|&at| rest.is_char_boundary(at)).unwrap_or(rest.len());
-        let (piece, tail) = rest.split_at(at);
-        pieces.push(chunk(piece, None));
-        rest = tail;
-    }
-    let middle = pieces.len() / 2;
+    let form = Form { ask, native, fault, stop: stop.map(|(_, stop)| stop) };
     match fault {
+        "whole" => {
+            let mut whole = form.chunk(text, Some("stop"));
+            whole["usage"] = json!({"prompt_tokens": 11, "completion_tokens": 7});
+            return send.send(Ok(whole.to_string().into())).await.ok();
+        }
         "pings" => ping(send).await?,
         "late" => {
-            send.send(Ok(format!(": ping\n\ndata: {}\n\n", chunk("", None)).into())).await.ok()?;
+            send.send(Ok(format!(": ping\n\ndata: {}\n\n", form.chunk("", None)).into())).await.ok()?;
             sleep(Duration::from_secs(3)).await;
         }
         _ => {}
     }
-    let end = match (native, stop) {
-        _ if matches!(fault, "abort" | "error") => fault,
-        (true, None) => "eos",
-        (true, Some(_)) => "word",
-        (false, _) => "stop",
-    };
-    pieces.push(chunk("", Some(end)));
-    if fault == "after_end" {
-        pieces.extend([json!({"error": {"message": "too late"}}), json!("oops"), chunk("More.", Some("abort"))]);
-    }
-    if !native {
-        pieces.push(json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}));
-    }
+    let (pieces, middle) = form.pieces(text, &mut random);
     for (at, piece) in pieces.iter().enumerate() {
         if at == middle {
-            match fault {
-                "slow" => tokio::select! {
-                    () = send.closed() => return None,
-                    () = sleep(Duration::from_secs(60)) => {}
-                },
-                "pings_within" => ping(send).await?,
-                "cut_off" => return Some(()),
-                "reset" => return send.send(Err(std::io::Error::other("reset"))).await.ok(),
-                "garbage" => send.send(Ok("data: {\"choices\": [oops\n\n".into())).await.ok()?,
-                "long" => {
-                    for _ in 0..200 {
-                        send.send(Ok(Bytes::from(vec![b'x'; 1000]))).await.ok()?;
-                    }
-                }
-                "error_event" => {
-                    let error = json!({"error": {"message": "out of blocks", "code": 500}});
-                    send.send(Ok(format!("data: {error}\n\n").into())).await.ok()?;
-                }
-                "invalid_utf_8" => {
-                    let mut bytes = format!("data: {}\n\n", chunk("@", None)).into_bytes();
-                    bytes.iter_mut().filter(|byte| **byte == b'@').for_each(|byte| *byte = 0xFF);
-                    send.send(Ok(bytes.into())).await.ok()?;
-                }
-                _ => {}
-            }
+            form.disturb(send).await?;
         }
         // Every way in which servers write events.
         let event = match random.below(4) {

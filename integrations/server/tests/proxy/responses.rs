@@ -184,7 +184,7 @@ async fn items_add_tools_and_change_settings() -> Result<(), Failure> {
         let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
         assert_eq!((status, prompt.ends_with("</think>\n\n")), (200, is_off), "{prompt}");
     }
-    // A promise that nobody keeps here, because this upstream gets no grammar.
+    // A guarantee that cannot be enforced: this upstream gets no grammar.
     let update = json!({"type": "configuration_update", "text": {"format": {"type": "json_object"}}});
     let (status, body) = proxy.json(RESPONSES, &request(json!({"input": [user, update], "tools": []}))).await?;
     assert_eq!((status, &body["error"]["param"]), (400, &json!("response_format")), "{body}");

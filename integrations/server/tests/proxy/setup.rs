@@ -100,6 +100,31 @@ impl Running {
     }
 }
 
+/// A clock that does not move until a test turns it. Only tests with `start_paused` can have one.
+pub struct Clock(#[allow(dead_code, reason = "it ends the blocking task")] std::sync::mpsc::Sender<()>);
+
+impl Clock {
+    pub fn stopped() -> Self {
+        let (send, receive) = std::sync::mpsc::channel();
+        // A paused clock moves by itself whenever nothing is ready, except while a blocking task runs.
+        tokio::task::spawn_blocking(move || receive.recv());
+        Self(send)
+    }
+
+    /// Turns the clock by a tenth of a second again and again, until something has come.
+    pub async fn turn<T>(&self, awaited: impl Future<Output = T>) -> T {
+        let mut awaited = std::pin::pin!(awaited);
+        loop {
+            let pause = tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(1)));
+            tokio::select! {
+                biased;
+                done = &mut awaited => return done,
+                _ = pause => tokio::time::advance(Duration::from_millis(100)).await,
+            }
+        }
+    }
+}
+
 /// A request to chat completions with more fields.
 pub fn chat(more: Value) -> Value {
     let tool = json!({"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object",

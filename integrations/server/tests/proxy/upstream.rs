@@ -1,4 +1,4 @@
-//! What the proxy asks the upstream, and what happens when it is started anew with another model.
+//! What the proxy asks the upstream, and what happens when it is restarted with another model.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,7 +9,7 @@ use tokio::time::advance;
 use unjinja_server::http::UpstreamApi;
 
 use super::replay::Replay;
-use super::setup::{CALL, Failure, Running, chat, loaded};
+use super::setup::{CALL, Clock, Failure, Running, chat, loaded};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -44,8 +44,13 @@ async fn the_list_of_models_is_not_believed_after_a_model_is_missing() -> Result
 
 #[tokio::test(start_paused = true)]
 async fn llama_cpp_is_asked_again_for_bos_when_it_has_another_model() -> Result<(), Failure> {
+    let _clock = Clock::stopped();
     let replay = listing(json!([{"id": "a"}]));
-    let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::LlamaCpp, |_| {}).await?;
+    let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::LlamaCpp, |config| {
+        // The connection of the client stays open.
+        config.timeouts.client = LATER * 9;
+    })
+    .await?;
     for (model, expected) in [("a", 1), ("a", 1), ("b", 2)] {
         lists(&proxy.replay, json!([{"id": model}]))?;
         advance(LATER).await;

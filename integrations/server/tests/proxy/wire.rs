@@ -12,7 +12,7 @@ use unjinja_testkit::whole;
 
 use super::cases::{Case, cases};
 use super::replay::Replay;
-use super::setup::{CALL, Failure, Running, chat, events, loaded};
+use super::setup::{CALL, Clock, Failure, Running, chat, events, loaded};
 use crate::support::{assemble_chunks, assemble_events, take_ids, tools_json};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -89,16 +89,16 @@ async fn an_image_is_a_sentence_in_the_prompt_or_is_refused() -> Result<(), Fail
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_pings_while_the_model_is_silent() -> Result<(), Failure> {
-    let pause = Duration::from_millis(400);
+    let (clock, pause) = (Clock::stopped(), Duration::from_millis(400));
     let proxy =
         Running::paused("Rain today.", pause, |config| config.timeouts.silence = Duration::from_millis(100)).await?;
     let body = chat(json!({"stream": true}));
-    let text = proxy.post(CHAT, &body).await?.text().await?;
+    let text = clock.turn(proxy.post(CHAT, &body).await?.text()).await?;
     assert!(text.matches(": ping\n\n").count() > 1, "{text}");
     assert_eq!(events(&text).last().map(|data| &**data), Some("[DONE]"));
     let body =
         json!({"model": "qwen3", "max_tokens": 50, "stream": true, "messages": [{"role": "user", "content": "Rain?"}]});
-    let text = proxy.post("/v1/messages", &body).await?.text().await?;
+    let text = clock.turn(proxy.post("/v1/messages", &body).await?.text()).await?;
     assert!(text.contains("event: ping\ndata: {\"type\": \"ping\"}"), "{text}");
     Ok(())
 }

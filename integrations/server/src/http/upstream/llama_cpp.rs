@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use unjinja_dynamic::Grammar;
 use unjinja_runtime::Trigger;
 
-use super::piece::{Ask, Piece, Trouble, ended, failed, token, utf8, with_likely};
+use super::piece::{Ask, Piece, Trouble, ended, event, token, with_likely};
 use crate::finish::Usage;
 
 /// llama.cpp's numbers for triggers: a word, and a pattern that is searched in the text. Number 3 would be a pattern that has to
@@ -71,7 +71,7 @@ fn trigger(trigger: &Trigger) -> Value {
 
 #[derive(Deserialize)]
 struct Chunk {
-    content: Option<String>,
+    content: String,
     #[serde(default)]
     tokens: Vec<u32>,
     stop: Option<bool>,
@@ -85,39 +85,22 @@ struct Chunk {
 
 /// Reads an event, or a whole answer.
 pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
-    let text = utf8(data)?.trim();
-    if text == "[DONE]" {
-        return Ok(Piece { last: true, ..Piece::default() });
-    }
-    let chunk: Result<Chunk, _> = serde_json::from_str(text);
-    let Ok(Chunk {
-        content: Some(content),
-        tokens,
-        stop,
-        stop_type,
-        stopping_word,
-        tokens_evaluated,
-        tokens_predicted,
-        completion_probabilities,
-    }) = chunk
-    else {
-        return Err(match serde_json::from_str::<Value>(text) {
-            Ok(value @ Value::Object(_)) if value.get("content").is_none() => {
-                failed(&value).unwrap_or_else(|| Trouble::garbage("no completion", data))
-            }
-            _ => Trouble::garbage("no completion", data),
-        });
-    };
-    let last = stop == Some(true);
-    let finish = last.then(|| ended(stop_type.as_deref().unwrap_or_default(), stopping_word.as_deref())).transpose()?;
-    let usage = tokens_evaluated.zip(tokens_predicted).filter(|_| last);
-    // A whole answer has them all once more at its end, where a stream has none.
-    let logprobs = completion_probabilities.iter().filter_map(logprobs).collect();
-    let usage = usage.map(|(input, output)| Usage::new(input, output));
-    Ok(Piece { text: content, ids: tokens, finish, usage, logprobs, last })
+    let Some(chunk) = event::<Chunk>(data, "content")? else { return Ok(Piece { last: true, ..Piece::default() }) };
+    let last = chunk.stop == Some(true);
+    let reason = chunk.stop_type.as_deref().unwrap_or_default();
+    let usage = chunk.tokens_evaluated.zip(chunk.tokens_predicted).filter(|_| last);
+    Ok(Piece {
+        text: chunk.content,
+        ids: chunk.tokens,
+        finish: last.then(|| ended(reason, chunk.stopping_word.as_deref())).transpose()?,
+        usage: usage.map(|(input, output)| Usage::new(input, output)),
+        // A whole answer has them all once more at its end, where a stream has none.
+        logprobs: chunk.completion_probabilities.iter().filter_map(logprobs).collect(),
+        last,
+    })
 }
 
-/// The probability of a token, and of the likely ones beside it: OpenAI's form, but for the number of each token.
+/// The probability of a token, and of the likely alternatives to it: OpenAI's form, but for the number of each token.
 fn logprobs(value: &Value) -> Option<Value> {
     let read = |value: &Value| Some(token(value["token"].as_str()?, value["logprob"].as_f64()));
     let likely = value["top_logprobs"].as_array().into_iter().flatten().filter_map(read).collect();

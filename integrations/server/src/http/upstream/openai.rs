@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use unjinja_dynamic::Target;
 
-use super::piece::{Ask, Piece, Trouble, ended, failed, token, utf8, with_likely};
+use super::piece::{Ask, Piece, Trouble, ended, event, token, with_likely};
 use crate::finish::Usage;
 
 /// Settings that would change the form of the answer.
@@ -64,7 +64,7 @@ fn constraint(engine: Target, grammar: &str) -> Vec<(String, Value)> {
 
 #[derive(Deserialize)]
 struct Chunk {
-    choices: Option<Vec<Choice>>,
+    choices: Vec<Choice>,
     usage: Option<Tokens>,
 }
 
@@ -77,7 +77,7 @@ struct Choice {
     logprobs: Option<Value>,
     /// The text that ended the output, or the number of a token: vLLM's name for it.
     stop_reason: Option<Value>,
-    /// The same by SGLang's name.
+    /// SGLang's name for it.
     matched_stop: Option<Value>,
 }
 
@@ -95,18 +95,8 @@ struct Details {
 
 /// Reads an event, or a whole answer.
 pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
-    let text = utf8(data)?.trim();
-    if text == "[DONE]" {
+    let Some(Chunk { choices, usage }) = event(data, "choices")? else {
         return Ok(Piece { last: true, ..Piece::default() });
-    }
-    let chunk: Result<Chunk, _> = serde_json::from_str(text);
-    let Ok(Chunk { choices: Some(choices), usage }) = chunk else {
-        return Err(match serde_json::from_str::<Value>(text) {
-            Ok(value @ Value::Object(_)) if value.get("choices").is_none() => {
-                failed(&value).unwrap_or_else(|| Trouble::garbage("no completion", data))
-            }
-            _ => Trouble::garbage("no completion", data),
-        });
     };
     let mut piece = Piece { usage: usage.and_then(tokens), ..Piece::default() };
     if let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or_default() == 0) {
@@ -121,7 +111,7 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     Ok(piece)
 }
 
-/// The probabilities of tokens: a list each for the tokens, for their probabilities, and for the likely ones beside each.
+/// The probabilities of tokens: a list each for the tokens, for their probabilities, and for the likely alternatives to each.
 fn logprobs(lists: &Value) -> Vec<Value> {
     let likely = |at: usize| {
         let likely = lists["top_logprobs"][at].as_object().into_iter().flatten();

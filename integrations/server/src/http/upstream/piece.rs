@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use axum::http::StatusCode;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use unjinja_dynamic::{Grammar, Target};
 
@@ -35,7 +36,7 @@ pub(crate) struct Ask {
     pub max_tokens: Option<u64>,
     /// The sampler's settings, as the client wrote them.
     pub settings: Map<String, Value>,
-    /// The probabilities of tokens are wanted, and of so many likely ones beside each.
+    /// The probabilities of tokens are wanted, and of this many likely alternatives to each.
     pub logprobs: Option<u64>,
     pub grammar: Option<Grammar>,
     /// The engine for which the grammar is written.
@@ -71,7 +72,7 @@ impl Ask {
         asked.map(|asked| asked.stops.iter().map(|(_, id)| *id).collect()).unwrap_or_default()
     }
 
-    /// The texts that end the output. Of an upstream that gives ids, tokens are told by these: text that spells one goes on.
+    /// The texts that end the output. Of an upstream that gives ids, tokens are told by these: text that spells one does not end the output.
     pub(super) fn stop_texts(&self, gives_ids: bool) -> Vec<String> {
         let asked = self.ids.as_ref().filter(|_| gives_ids);
         let is_token = |text: &&String| asked.is_some_and(|asked| asked.stops.iter().any(|(stop, _)| stop == *text));
@@ -91,7 +92,7 @@ impl Ask {
         settings
     }
 
-    /// How many likely tokens the upstream is asked for beside each. Some servers take 0 for no probabilities.
+    /// How many likely alternatives to each token the upstream is asked for. Some servers take 0 for no probabilities.
     pub(super) fn likely(&self) -> Option<u64> {
         self.logprobs.map(|top| top.max(1))
     }
@@ -208,8 +209,20 @@ fn said(value: &Value) -> Option<String> {
     })
 }
 
-/// The error that an event is, if it is one.
-pub(super) fn failed(value: &Value) -> Option<Trouble> {
+/// An event, or a whole answer, which has the field `key`; `None` for the event that ends a stream.
+pub(super) fn event<T: DeserializeOwned>(data: &[u8], key: &str) -> Result<Option<T>, Trouble> {
+    let text = std::str::from_utf8(data).map_err(|_| Trouble::garbage("bytes that are no UTF-8", data))?.trim();
+    if text == "[DONE]" {
+        return Ok(None);
+    }
+    serde_json::from_str(text).map(Some).map_err(|_| match serde_json::from_str::<Value>(text) {
+        Ok(value @ Value::Object(_)) if value.get(key).is_none() => failed(&value),
+        _ => Trouble::garbage("no completion", data),
+    })
+}
+
+/// The error that an event says.
+fn failed(value: &Value) -> Trouble {
     let message = said(value).unwrap_or_else(|| excerpt(&value.to_string()));
     let code = ["code", "status_code"].iter().find_map(|key| value["error"][key].as_u64().or(value[key].as_u64()));
     let status = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
@@ -217,12 +230,7 @@ pub(super) fn failed(value: &Value) -> Option<Trouble> {
         Some(401 | 403 | 407) | None => 502,
         Some(status) => status,
     };
-    Some(Trouble::new("failed", status, format!("the upstream failed: {}", excerpt(&message))))
-}
-
-/// The text of an event, which has to be UTF-8.
-pub(super) fn utf8(data: &[u8]) -> Result<&str, Trouble> {
-    std::str::from_utf8(data).map_err(|_| Trouble::garbage("bytes that are no UTF-8", data))
+    Trouble::new("failed", status, format!("the upstream failed: {}", excerpt(&message)))
 }
 
 /// Why the output ended, and the text that ended it.

@@ -16,7 +16,7 @@ use crate::http::log::LogLine;
 /// The limit of tokens where nothing is known: servers with OpenAI's protocol need one, because their own default is 16.
 const UNKNOWN: u64 = 4096;
 
-/// With so many tokens left for sure, a prompt is not counted for a request that names no limit.
+/// If at least this many tokens are left, a prompt is not counted for a request that names no limit.
 const ENOUGH: u64 = 8192;
 
 impl Upstream {
