@@ -310,7 +310,7 @@ const FIXED: &str = "
 ## Strings that are written as raw text
 
 Many formats write a string verbatim between two markers, without quotes and escapes (`<parameter=city>Paris</parameter>`). A
-grammar keeps to `enum` and `const` there too, to `maxLength` up to 99,999, and to a `format` without a `pattern` or a length.
+grammar keeps to `enum` and `const` there too, to `maxLength` up to about 100,000, and to a `format` without a `pattern` or a length.
 `minLength` and `pattern` are not checked.
 
 The length of such a text is not counted exactly: it may be longer where it contains the beginning of its closing marker, and by the
