@@ -24,7 +24,6 @@ pub(crate) use prompts::{Prompt, speaks_of_thinking};
 use prompts::{encloses_user, from_last_tag, opens_user, prompts, switches};
 pub(crate) use splits::Split;
 use splits::{laid_out_splits, other_splits, splits, splits_elsewhere};
-use unjinja_runtime::abi::{sort, sort_by_key};
 
 mod abilities;
 mod call_turns;
@@ -137,7 +136,7 @@ impl Observed {
         if let Some(calls) = &calls {
             let read = probe.fields_read(&AssistantMessage::calls(&[Call::probe(0)]), calls.style);
             fields.extend(read);
-            sort(&mut fields);
+            fields.sort();
             fields.dedup();
         }
         let switches = switches(probe);
@@ -468,9 +467,7 @@ fn call_styles(style: Style) -> Vec<Style> {
     };
     styles.retain(|style| changes(style) <= MOST_CHANGES);
     // Null content and arguments as text are usual enough to come before everything else.
-    sort_by_key(&mut styles, |style| {
-        (style.needs.ids != CallIdForm::Any || style.tools != Offer::Wrapped, changes(style))
-    });
+    styles.sort_by_key(|style| (style.needs.ids != CallIdForm::Any || style.tools != Offer::Wrapped, changes(style)));
     styles
 }
 

@@ -18,7 +18,6 @@ use crate::sentinels::SENTINELS;
 use crate::settle::{NO_CALL, NO_REASONING};
 use crate::smallest::{small_turns, smallest, undescribed_turns};
 use crate::verify::{Failure, Lost, Trial, Trials, Verification, message_of};
-use unjinja_runtime::abi::sort_by_key;
 
 /// Something that a spec does not describe, or that its parser reads wrongly.
 ///
@@ -141,7 +140,7 @@ fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> O
     let mut turns = small_turns(spec);
     turns.extend(undescribed_turns(spec, &carriers));
     if offers {
-        sort_by_key(&mut turns, |turn| turn.calls.is_empty());
+        turns.sort_by_key(|turn| turn.calls.is_empty());
     }
     let switches: Vec<&String> = probe.variables.iter().filter(|name| speaks_of_thinking(name)).collect();
     // Most templates render no reasoning, and many no calls. That is a gap only where they ask for it.

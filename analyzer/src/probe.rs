@@ -18,7 +18,6 @@ use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::observed::{LabelledHole, LabelledTurn};
 use crate::sentinels::SENTINELS;
 use crate::text;
-use unjinja_runtime::abi::sort_by_key;
 
 /// A variable of the template and its value.
 pub(crate) type Variable = (String, Value);
@@ -460,7 +459,7 @@ fn observe_at(
 
 /// The holes in order. Of two that overlap, the longer one counts.
 fn without_overlap(mut holes: Vec<LabelledHole>) -> Vec<LabelledHole> {
-    sort_by_key(&mut holes, |hole| (hole.range.start, usize::MAX - hole.range.len()));
+    holes.sort_by_key(|hole| (hole.range.start, usize::MAX - hole.range.len()));
     let mut end = 0;
     holes.retain(|hole| {
         let free = hole.range.start >= end;

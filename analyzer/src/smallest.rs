@@ -6,7 +6,6 @@ use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, ToolFormat};
 
 use crate::conversation::{AssistantMessage, Call};
 use crate::verify::{Failure, Trial, Trials, message_of};
-use unjinja_runtime::abi::sort_by_key;
 
 /// Conversations that are tried at most for one failure.
 const TRIALS: u32 = 300;
@@ -18,7 +17,7 @@ const SHRUNK: usize = 3;
 pub(crate) fn smallest(trials: &Trials<'_, '_>, failures: &[Failure]) -> Option<Failure> {
     let small = small_turns(trials.spec).into_iter().filter_map(|turn| fails(trials, &turn));
     let mut known: Vec<&Failure> = failures.iter().collect();
-    sort_by_key(&mut known, |failure| failure.rendered.len());
+    known.sort_by_key(|failure| failure.rendered.len());
     let shrunk = known.into_iter().take(SHRUNK).map(|failure| shrink(trials, failure.clone()));
     small.chain(shrunk).min_by_key(|failure| failure.rendered.len())
 }

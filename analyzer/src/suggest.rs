@@ -21,7 +21,6 @@ use unjinja_spec::{FormatSpec, Overlay, ReasoningMode, ToolFormat};
 use crate::conversation::{Call, tools_for};
 use crate::sentinels::{SENTINELS, Sentinels};
 use crate::settle::NO_CALL_SHOWN;
-use unjinja_runtime::abi::sort;
 
 /// The draft of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,7 +184,7 @@ fn variables(template: &Template, s: &Sentinels, tools: &Value) -> Vec<String> {
     let names = paths.map(|path| path.split(['.', '[']).next().unwrap_or_default());
     let mut names: Vec<String> =
         names.filter(|name| !name.is_empty() && *name != "messages").map(str::to_owned).collect();
-    sort(&mut names);
+    names.sort();
     names.dedup();
     names
 }

@@ -14,7 +14,6 @@ use crate::error::AnalyzeError;
 pub use crate::experiment::Experiment;
 use crate::sentinels::SENTINELS;
 use crate::text;
-use unjinja_runtime::abi::sort_by_key;
 
 pub(crate) mod record;
 
@@ -209,7 +208,7 @@ fn fields_in(text: &str) -> Vec<FieldSpan> {
             }));
         }
     }
-    sort_by_key(&mut spans, |span| span.start);
+    spans.sort_by_key(|span| span.start);
     spans
 }
 

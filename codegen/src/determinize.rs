@@ -20,7 +20,6 @@ use unjinja_spec::MarkerKey;
 use crate::error::LowerProblem;
 use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role};
 use graph::{Closure, Continuation, Edge, Graph};
-use unjinja_runtime::abi::sort;
 
 /// The states of a plan, and those with a special meaning.
 #[derive(Clone, Debug)]
@@ -142,7 +141,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
             .merged(builder.markers)
             .with_searches())
     } else {
-        sort(&mut builder.conflicts);
+        builder.conflicts.sort();
         builder.conflicts.dedup();
         Err(builder.conflicts)
     }

@@ -1,10 +1,10 @@
 //! What may follow a text that has already been written: the rules after it. A sampler that cannot be fed with the text itself
 //! begins with these.
 
-use super::free_text::TextPart;
-use super::until::Transition;
-use super::{Builder, Expr, ExprKind, Repeat, RuleId};
-use crate::small::List as _;
+use crate::builder::Builder;
+use crate::expr::{Expr, ExprKind, Repeat, RuleId};
+use crate::free_text::TextPart;
+use crate::until::Transition;
 
 impl Builder {
     /// What may follow `read` where `expr` matches `read` and what follows it. An empty choice if nothing may.
@@ -24,7 +24,7 @@ impl Builder {
                 _ => Expr::NOTHING,
             },
             ExprKind::Choice(all) => {
-                let all: Vec<Expr> = all.iter().map(|one| self.after_char(*one, char)).list();
+                let all: Vec<Expr> = all.iter().map(|one| self.after_char(*one, char)).collect();
                 self.choice(&all)
             }
             ExprKind::Sequence(parts) => {
@@ -93,10 +93,10 @@ impl Builder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Class;
     use super::super::free_text::FreeText;
     use super::super::until::Stop;
     use super::*;
+    use crate::expr::Class;
     use std::sync::Arc;
 
     #[test]

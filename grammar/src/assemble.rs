@@ -1,19 +1,17 @@
 //! Makes a grammar from a program, tools and options: decides for which part of the turn it holds and what triggers it,
 //! and collects what a sampler needs besides.
 
-use std::fmt;
-
-use unjinja_runtime::abi::{Action, Channel, Hole, Needs, Program, State, enter};
+use unjinja_runtime::abi::{Action, Channel, Hole, Program, State, enter};
 use unjinja_runtime::{ChatParser, Tools, Trigger};
 
-use super::engine::{Request, complete};
-use super::options::ToolChoice;
-use super::tool_rules::ToolRules;
-use super::trigger;
-use super::turn::{Limits, Offered, RuleMakers, Texts, TurnRules};
-use super::values::Wider;
-use super::{GrammarOptions, SchemaError};
-use crate::small::List as _;
+use crate::engine::{EngineInput, complete};
+use crate::error::GrammarError;
+use crate::key_order::sorting;
+use crate::options::{GrammarOptions, ToolChoice};
+use crate::tool_rules::ToolRules;
+use crate::trigger;
+use crate::turn::{Limits, Offered, Texts, TurnRules};
+use crate::values::Wider;
 
 /// A grammar, and what a sampler needs with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +29,7 @@ pub struct Grammar {
     /// Texts that end a turn.
     pub stops: Vec<String>,
     /// The part of the constrained text that the prompt already contains. The sampler must be fed with it first. Empty unless
-    /// the grammar is GBNF: others begin behind it.
+    /// the grammar is GBNF: others begin after it.
     pub prefill: String,
     /// The markers of reasoning; samplers use them for reasoning budgets.
     pub reasoning: Option<Reasoning>,
@@ -49,44 +47,6 @@ pub struct Reasoning {
     /// Whether the model's output begins inside reasoning.
     pub open: bool,
 }
-
-/// Why there is no grammar.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GrammarError {
-    /// The requested tool is not among the offered tools.
-    UnknownTool(String),
-    /// A call is required, but no tool is offered.
-    NoTools,
-    /// A call is required, but the format has no calls.
-    NoCalls,
-    /// The parser has no program: it was not made from a spec.
-    NoProgram,
-    /// No value fits a schema. The name is that of the tool; it is empty for the response schema.
-    Schema(String, SchemaError),
-    /// No text fits: the schemas contradict themselves.
-    Nothing,
-}
-
-impl fmt::Display for GrammarError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownTool(name) => {
-                write!(f, "the tool choice names {name:?}, which is not offered: offer it, or choose another")
-            }
-            Self::NoTools => write!(f, "a call is required, but no tool is offered: pass the tools"),
-            Self::NoCalls => write!(f, "a call is required, but this format has no tool calls"),
-            Self::Schema(tool, error) if tool.is_empty() => write!(f, "the response: {error}"),
-            Self::Schema(tool, error) => write!(f, "the tool {tool:?}: {error}"),
-            Self::NoProgram => {
-                write!(f, "this parser was not made from a spec, so there is nothing to make a grammar of")
-            }
-            Self::Nothing => write!(f, "no output can satisfy the schemas: look for a schema that contradicts itself"),
-        }
-    }
-}
-
-impl std::error::Error for GrammarError {}
 
 /// Makes the grammar of a program. If `tools` is `None`, any tool may be called with any arguments.
 ///
@@ -109,16 +69,6 @@ impl std::error::Error for GrammarError {}
 /// # Errors
 /// The options cannot be met: a call is required without tools, or no value fits a schema.
 pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-    grammar_of(program, &RuleMakers::of(Needs::ALL), tools, options)
-}
-
-/// The same for a program for which these rule makers are enough.
-fn grammar_of(
-    program: &Program,
-    makers: &RuleMakers,
-    tools: Option<&Tools>,
-    options: &GrammarOptions,
-) -> Result<Grammar, GrammarError> {
     if program.states.is_empty() {
         return Err(GrammarError::NoProgram);
     }
@@ -128,12 +78,12 @@ fn grammar_of(
     };
     let open = program.reasoning == Some(state);
     let mut grammar = Grammar {
-        preserved_tokens: program.info.preserved_tokens.iter().map(ToString::to_string).list(),
-        stops: program.stops().into_iter().map(str::to_owned).list(),
+        preserved_tokens: program.info.preserved_tokens.iter().map(ToString::to_string).collect(),
+        stops: program.stops().into_iter().map(str::to_owned).collect(),
         reasoning: reasoning(program, open),
         ..Grammar::default()
     };
-    let offered = offered(program, makers, tools, &options.tool_choice)?;
+    let offered = offered(program, tools, &options.tool_choice)?;
     let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     if offered.is_none() && options.response_schema.is_none() {
         // Where no call may be made, text that looks like one must be ruled out, whatever tools there are.
@@ -157,11 +107,12 @@ fn grammar_of(
         integers: options.integers,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
-        makers,
         texts: Texts::States,
     };
     let (text, values) = match options.engine {
-        Some(make) => make(Request { program, state, read, rest, limits, special_tokens: &options.special_tokens })?,
+        Some(make) => {
+            make(EngineInput { program, state, read, rest, limits, special_tokens: &options.special_tokens })?
+        }
         None => {
             let turn = TurnRules::new(program, limits);
             let (made, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
@@ -177,12 +128,7 @@ fn grammar_of(
 }
 
 /// The tools that may be called; `None` if none may.
-fn offered(
-    program: &Program,
-    makers: &RuleMakers,
-    tools: Option<&Tools>,
-    choice: &ToolChoice,
-) -> Result<Option<Offered>, GrammarError> {
+fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Result<Option<Offered>, GrammarError> {
     let named = match choice {
         ToolChoice::None => return Ok(None),
         ToolChoice::Named(name) => Some(name),
@@ -193,7 +139,7 @@ fn offered(
         return if wanted { Err(GrammarError::NoCalls) } else { Ok(None) };
     }
     let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
-    let sorting = (makers.sorting)(program.key_order);
+    let sorting = sorting(program.key_order);
     let rules = |tool| ToolRules::new(tools, tool, sorting);
     if let Some(name) = named {
         let tool = tools.get(name).ok_or_else(|| GrammarError::UnknownTool(name.clone()))?;
@@ -250,10 +196,10 @@ pub trait GrammarExt {
 
 impl<P: ChatParser + ?Sized> GrammarExt for P {
     fn grammar(&self, tools: &Tools, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        grammar_of(self.program(), &RuleMakers::of(self.needs()), Some(tools), options)
+        grammar(self.program(), Some(tools), options)
     }
 
     fn grammar_for_any(&self, options: &GrammarOptions) -> Result<Grammar, GrammarError> {
-        grammar_of(self.program(), &RuleMakers::of(self.needs()), None, options)
+        grammar(self.program(), None, options)
     }
 }

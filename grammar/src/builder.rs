@@ -6,13 +6,13 @@
 //! unambiguous: at any point at most two of them can be open.
 
 use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::expr::{Expr, ExprKind, Exprs, IntoExpr, Repeat};
-use super::free_text::{FreeText, TextPart};
-use super::special_tokens::Tokens;
-use super::syntax::{Integers, Syntax};
-use crate::small::{List, Map, Set};
+use crate::expr::{Class, Expr, ExprKind, Exprs, Repeat, RuleId};
+use crate::free_text::{FreeText, TextPart};
+use crate::special_tokens::Tokens;
+use crate::syntax::{Integers, Syntax};
 
 /// The highest count that is written. llama.cpp refuses higher ones.
 pub const MAX_REPETITION: u32 = 1999;
@@ -27,9 +27,29 @@ const NAME: usize = 48;
 /// The name of the first rule of a grammar.
 pub(super) const ROOT: &str = "root";
 
-/// Identifies a rule of one builder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RuleId(pub(super) u32);
+/// What can be written where an expression is expected: an expression, a rule, or a class.
+pub trait IntoExpr {
+    /// The expression.
+    fn into_expr(self, builder: &Builder) -> Expr;
+}
+
+impl IntoExpr for Expr {
+    fn into_expr(self, _: &Builder) -> Expr {
+        self
+    }
+}
+
+impl IntoExpr for RuleId {
+    fn into_expr(self, _: &Builder) -> Expr {
+        self.into()
+    }
+}
+
+impl IntoExpr for Class {
+    fn into_expr(self, builder: &Builder) -> Expr {
+        builder.class(self)
+    }
+}
 
 /// A rule: a name, and what it matches.
 #[derive(Clone, Debug)]
@@ -62,17 +82,15 @@ pub struct Builder {
     pub(super) exprs: RefCell<Exprs>,
     rules: Vec<Rule>,
     /// The names in use. For a name without a number: the last number that was added to it.
-    names: Map<String, u32>,
+    names: HashMap<String, u32>,
     /// The rules of expressions.
-    known: Map<Expr, RuleId>,
+    known: HashMap<Expr, RuleId>,
     /// Rules that were kept for a purpose, to be found again.
-    kept: Map<String, RuleId>,
+    kept: HashMap<String, RuleId>,
     /// The syntax in which values are written.
     syntax: Syntax,
     /// How integers may be written.
     integers: Integers,
-    /// How many rules count the characters of a text.
-    counting_rules: usize,
     /// The free texts of the rules.
     texts: Vec<Arc<FreeText>>,
     /// The special tokens that characters of the rules stand for.
@@ -88,7 +106,6 @@ impl Builder {
     }
 
     /// The rule for an expression. If there is none yet, a new one gets a name like `hint`.
-    #[inline(never)]
     pub fn rule(&mut self, hint: &str, expr: impl IntoExpr) -> RuleId {
         let expr = self.normal(hint, expr.into_expr(self));
         self.intern(hint, expr)
@@ -144,16 +161,6 @@ impl Builder {
     /// How integers may be written.
     pub(super) fn integers(&self) -> Integers {
         self.integers
-    }
-
-    /// The number of rules that were spent on counting the characters of texts.
-    pub(super) fn counting_rules(&self) -> usize {
-        self.counting_rules
-    }
-
-    /// Adds to the number of rules that were spent on counting characters.
-    pub(super) fn spend_counting_rules(&mut self, rules: usize) {
-        self.counting_rules += rules;
     }
 
     /// The rule that was [kept](Self::keep) for this purpose and the current syntax.
@@ -242,7 +249,7 @@ impl Builder {
     /// are assumed to match something.
     pub fn matches_some(&self, rule: RuleId) -> bool {
         let mut reached = vec![rule];
-        let mut seen: Set<RuleId> = [rule].into_iter().collect();
+        let mut seen: HashSet<RuleId> = [rule].into_iter().collect();
         let mut at = 0;
         while let Some(&rule) = reached.get(at) {
             at += 1;
@@ -253,7 +260,7 @@ impl Builder {
             reached.extend(below.into_iter().filter(|rule| seen.insert(*rule)));
         }
         // Rules mostly use rules that follow them here. So going backwards, one round finds nearly all.
-        let mut good: Set<RuleId> = Set::new();
+        let mut good: HashSet<RuleId> = HashSet::new();
         loop {
             let before = good.len();
             for &rule in reached.iter().rev() {
@@ -271,27 +278,9 @@ impl Builder {
     /// The rules of the grammar, the root first and only those that it needs, in the order in which it needs them.
     pub fn rules(mut self, root: impl IntoExpr) -> (Self, Vec<RuleId>) {
         let root = self.normal(ROOT, root.into_expr(&self));
-        let rules = self.finish(root);
-        (rules.0, rules.1)
-    }
-
-    fn finish(mut self, root: Expr) -> (Self, Vec<RuleId>) {
-        let id = self.id();
+        let mut order = vec![self.id()];
+        order.extend(self.needed(root, |_| false));
         self.rules.push(Rule { name: ROOT.to_owned(), expr: Some(root), comment: None, text: None });
-        let mut seen = vec![false; self.rules.len()];
-        let mut order = Vec::new();
-        let mut pending = vec![id];
-        while let Some(rule) = pending.pop() {
-            if std::mem::replace(&mut seen[rule.0 as usize], true) {
-                continue;
-            }
-            order.push(rule);
-            let from = pending.len();
-            if let Some(expr) = self.get(rule).and_then(|rule| rule.expr) {
-                self.references(expr, &mut pending);
-            }
-            pending[from..].reverse();
-        }
         (self, order)
     }
 
@@ -325,11 +314,11 @@ impl Builder {
         loop {
             number += 1;
             let name = if number == 1 { base.clone() } else { format!("{base}-{number}") };
-            if number > 1 && self.names.contains(&name) {
+            if number > 1 && self.names.contains_key(&name) {
                 continue;
             }
             self.names.insert(base, number);
-            self.names.get_or_insert_with(name.clone(), || 1);
+            self.names.entry(name.clone()).or_insert(1);
             return name;
         }
     }
@@ -357,7 +346,7 @@ impl Builder {
     }
 
     fn each(&mut self, hint: &str, parts: &[Expr]) -> Vec<Expr> {
-        parts.iter().map(|part| self.normal(hint, *part)).list()
+        parts.iter().map(|part| self.normal(hint, *part)).collect()
     }
 
     fn repetition(&mut self, hint: &str, body: Expr, min: u32, max: Option<u32>) -> Expr {
@@ -414,7 +403,7 @@ impl Builder {
     }
 
     /// Whether an expression matches some text, if the rules in `good` do.
-    fn matches_with(&self, expr: Expr, good: &Set<RuleId>) -> bool {
+    fn matches_with(&self, expr: Expr, good: &HashSet<RuleId>) -> bool {
         match self.kind(expr) {
             ExprKind::Text(_) => true,
             ExprKind::Class(class) => !class.is_empty(),

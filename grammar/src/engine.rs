@@ -5,13 +5,17 @@
 
 use unjinja_runtime::abi::{Program, StateId};
 
-use super::special_tokens::{SpecialToken, Tokens, is_name};
-use super::turn::{Limits, Made, Texts, TurnRules};
-use super::values::Values;
-use super::{Builder, Expr, GrammarError, Target, lark, xgrammar};
+use crate::builder::Builder;
+use crate::error::GrammarError;
+use crate::expr::Expr;
+use crate::special_tokens::{SpecialToken, Tokens, is_name};
+use crate::target::Target;
+use crate::turn::{Limits, Made, Texts, TurnRules};
+use crate::values::Values;
+use crate::{lark, xgrammar};
 
 /// What a grammar is made of: the program, the state in which it begins, and what the prompt has already written.
-pub(super) struct Request<'a> {
+pub(super) struct EngineInput<'a> {
     pub(super) program: &'a Program,
     pub(super) state: StateId,
     /// The beginning of a marker that the prompt ends with.
@@ -26,7 +30,7 @@ pub(super) struct Request<'a> {
 pub(super) type Written = Result<(String, Values), GrammarError>;
 
 /// Makes the grammar for one engine.
-pub(super) type Make = fn(Request<'_>) -> Written;
+pub(super) type Make = fn(EngineInput<'_>) -> Written;
 
 /// The function for a target. `None` for GBNF, which knows rules alone.
 #[inline]
@@ -38,17 +42,17 @@ pub(super) fn of(target: Target) -> Option<Make> {
     }
 }
 
-fn for_xgrammar(request: Request<'_>) -> Written {
+fn for_xgrammar(request: EngineInput<'_>) -> Written {
     make(request, |_| true, xgrammar::structural_tag)
 }
 
-fn for_llguidance(request: Request<'_>) -> Written {
+fn for_llguidance(request: EngineInput<'_>) -> Written {
     make(request, |token| token.id().is_some() || is_name(token.text()), lark::lark)
 }
 
 /// The grammar for an engine: which special tokens it can name, and how it is written.
-fn make(request: Request<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Builder, Expr) -> String) -> Written {
-    let Request { program, state, read, rest, limits, special_tokens } = request;
+fn make(request: EngineInput<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Builder, Expr) -> String) -> Written {
+    let EngineInput { program, state, read, rest, limits, special_tokens } = request;
     let tokens = Tokens::new(special_tokens, names);
     let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
     let program = folded.as_ref().unwrap_or(program);

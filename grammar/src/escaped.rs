@@ -2,13 +2,16 @@
 //!
 //! It must not know what the rules mean. Each character of a text and of a class is replaced by its escape.
 
-use super::{Builder, Class, Expr, ExprKind, Repeat, RuleId};
-use crate::small::{List, Map, json_text};
+use std::collections::HashMap;
+
+use crate::builder::Builder;
+use crate::expr::{Class, Expr, ExprKind, Repeat, RuleId};
+use crate::syntax::json_text;
 
 /// The rules that are escaped already, each with its copy.
 #[derive(Default)]
 pub(super) struct Escaped {
-    copies: Map<RuleId, RuleId>,
+    copies: HashMap<RuleId, RuleId>,
 }
 
 impl Escaped {
@@ -41,11 +44,11 @@ impl Escaped {
                 }
             },
             ExprKind::Sequence(parts) => {
-                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).list();
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).collect();
                 builder.sequence(&parts)
             }
             ExprKind::Choice(parts) => {
-                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).list();
+                let parts: Vec<Expr> = parts.iter().map(|part| self.expr(builder, *part, pending)).collect();
                 builder.choice(&parts)
             }
             ExprKind::Repeat(Repeat { body, min, max }) => {
@@ -56,10 +59,10 @@ impl Escaped {
     }
 }
 
-/// The code points that a string cannot contain as they are.
+/// The code points that a string must escape.
 const ESCAPED: [(char, char); 3] = [('\0', '\u{1f}'), ('"', '"'), ('\\', '\\')];
 
-/// The code points of a class: those that a string contains as they are, and the escapes of the others.
+/// The code points of a class: those that need no escape, and the escapes of the others.
 fn escaped_class(builder: &Builder, class: &Class) -> Expr {
     let escaped = class.intersect(&Class::ranges(&ESCAPED));
     if escaped.is_empty() {
@@ -79,7 +82,7 @@ fn escaped_class(builder: &Builder, class: &Class) -> Expr {
     builder.choice(&alternatives)
 }
 
-/// A text as it stands in a JSON string.
+/// A text with the escapes of a JSON string.
 fn escape(text: &str) -> String {
     let json = json_text(text);
     json.get(1..json.len() - 1).unwrap_or_default().to_owned()

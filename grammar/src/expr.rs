@@ -1,16 +1,19 @@
 //! The expressions of a grammar's rules. The limits of llama.cpp are not known here; the builder handles them.
 //!
-//! A [`Builder`] makes each expression once. An [`Expr`] is its number, so that it is copied, compared and dropped at no cost.
+//! A [`Builder`](crate::Builder) makes each expression once. An [`Expr`] is its number, so that it is copied, compared and dropped at
+//! no cost.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Builder, RuleId};
-use crate::small::{self, List, Set};
-
-/// What a rule, or a part of one, matches. It belongs to the [`Builder`] that made it; equal expressions of a builder are the
+/// What a rule, or a part of one, matches. It belongs to the [`Builder`](crate::Builder) that made it; equal expressions of a builder are the
 /// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Expr(u32);
+
+/// Identifies a rule of one builder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuleId(pub(super) u32);
 
 /// What an expression is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,163 +61,37 @@ impl From<RuleId> for Expr {
     }
 }
 
-/// What can be written where an expression is expected: an expression, a rule, or a class.
-pub trait IntoExpr {
-    /// The expression.
-    fn into_expr(self, builder: &Builder) -> Expr;
-}
-
-impl IntoExpr for Expr {
-    fn into_expr(self, _: &Builder) -> Expr {
-        self
-    }
-}
-
-impl IntoExpr for RuleId {
-    fn into_expr(self, _: &Builder) -> Expr {
-        self.into()
-    }
-}
-
-impl IntoExpr for Class {
-    fn into_expr(self, builder: &Builder) -> Expr {
-        builder.class(self)
-    }
-}
-
 /// The expressions of a builder, each once.
 #[derive(Clone, Debug)]
-pub struct Exprs(Set<ExprKind>);
+pub struct Exprs {
+    kinds: Vec<ExprKind>,
+    known: HashMap<ExprKind, Expr>,
+}
 
 impl Default for Exprs {
     fn default() -> Self {
-        let nothing = Vec::new();
-        Self([ExprKind::Sequence(nothing.as_slice().into()), ExprKind::Choice(nothing.into())].into_iter().collect())
+        let mut exprs = Self { kinds: Vec::new(), known: HashMap::new() };
+        exprs.intern(ExprKind::Sequence([].into()));
+        exprs.intern(ExprKind::Choice([].into()));
+        exprs
     }
 }
 
-impl Builder {
+impl Exprs {
+    /// The expression of this kind.
+    pub(super) fn intern(&mut self, kind: ExprKind) -> Expr {
+        *self.known.entry(kind).or_insert_with_key(|kind| {
+            self.kinds.push(kind.clone());
+            Expr(u32::try_from(self.kinds.len() - 1).unwrap_or(u32::MAX))
+        })
+    }
+
     /// What an expression is made of.
-    #[inline(never)]
-    pub fn kind(&self, expr: Expr) -> ExprKind {
+    pub(super) fn kind(&self, expr: Expr) -> ExprKind {
         if expr.0 & RULE != 0 {
             return ExprKind::Rule(RuleId(expr.0 & !RULE));
         }
-        self.exprs.borrow().0.get(expr.0 as usize).cloned().unwrap_or_else(|| ExprKind::Choice(Vec::new().into()))
-    }
-
-    /// The parts of a sequence. Another expression is its own only part.
-    pub(super) fn parts(&self, expr: Expr) -> Arc<[Expr]> {
-        if let ExprKind::Sequence(parts) = self.kind(expr) { parts } else { [expr].into() }
-    }
-
-    /// The alternatives of a choice. Another expression is its own only alternative.
-    pub(super) fn alternatives(&self, expr: Expr) -> Arc<[Expr]> {
-        if let ExprKind::Choice(all) = self.kind(expr) { all } else { [expr].into() }
-    }
-
-    #[inline(never)]
-    fn expr(&self, kind: ExprKind) -> Expr {
-        Expr(u32::try_from(self.exprs.borrow_mut().0.place(kind)).unwrap_or(u32::MAX))
-    }
-
-    /// This text.
-    #[inline]
-    pub fn text(&self, text: impl AsRef<str>) -> Expr {
-        self.text_of(text.as_ref())
-    }
-
-    // Not inlined, like the next functions: they are called from some hundred places.
-    #[inline(never)]
-    fn text_of(&self, text: &str) -> Expr {
-        if text.is_empty() { Expr::EMPTY } else { self.expr(ExprKind::Text(text.into())) }
-    }
-
-    /// This character.
-    #[inline(never)]
-    pub fn char(&self, char: char) -> Expr {
-        self.text_of(char.encode_utf8(&mut [0; 4]))
-    }
-
-    /// One code point of a class.
-    #[inline(never)]
-    pub fn class(&self, class: Class) -> Expr {
-        self.expr(ExprKind::Class(class.into()))
-    }
-
-    /// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
-    /// nothing, the result matches nothing.
-    #[inline(never)]
-    pub fn sequence(&self, parts: &[Expr]) -> Expr {
-        let mut flat = Vec::with_capacity(parts.len());
-        for &part in parts {
-            self.append(&mut flat, part);
-        }
-        match flat.as_slice() {
-            all if all.contains(&Expr::NOTHING) => Expr::NOTHING,
-            [only] => *only,
-            all => self.expr(ExprKind::Sequence(all.into())),
-        }
-    }
-
-    /// Appends a part, without the sequence around it.
-    fn append(&self, flat: &mut Vec<Expr>, part: Expr) {
-        match self.kind(part) {
-            ExprKind::Sequence(inner) => inner.iter().for_each(|part| self.append(flat, *part)),
-            ExprKind::Text(text) => match flat.last_mut().map(|last| (self.kind(*last), last)) {
-                Some((ExprKind::Text(before), last)) => *last = self.text([&*before, &*text].concat()),
-                _ => flat.push(part),
-            },
-            _ => flat.push(part),
-        }
-    }
-
-    /// One of these. Nested choices are flattened; of equal alternatives the first stays.
-    #[inline(never)]
-    pub fn choice(&self, alternatives: &[Expr]) -> Expr {
-        let mut flat: Vec<Expr> = Vec::with_capacity(alternatives.len());
-        for &alternative in alternatives {
-            match self.kind(alternative) {
-                ExprKind::Choice(inner) => flat.extend_from_slice(&inner),
-                _ => flat.push(alternative),
-            }
-        }
-        let mut seen = Set::new();
-        flat.retain(|one| seen.insert(*one));
-        match flat.as_slice() {
-            [only] => *only,
-            all => self.expr(ExprKind::Choice(all.into())),
-        }
-    }
-
-    /// From `min` to `max` times.
-    #[inline]
-    pub fn repeat(&self, body: impl IntoExpr, min: u32, max: Option<u32>) -> Expr {
-        self.repeated(body.into_expr(self), min, max)
-    }
-
-    #[inline(never)]
-    fn repeated(&self, body: Expr, min: u32, max: Option<u32>) -> Expr {
-        match (body, min, max) {
-            (_, _, Some(0)) | (Expr::EMPTY, ..) | (Expr::NOTHING, 0, _) => Expr::EMPTY,
-            (_, 1, Some(1)) | (Expr::NOTHING, ..) => body,
-            _ => self.expr(ExprKind::Repeat(Repeat { body, min, max: max.map(|max| max.max(min)) })),
-        }
-    }
-
-    /// Once or not at all.
-    pub fn option(&self, body: impl IntoExpr) -> Expr {
-        self.repeat(body, 0, Some(1))
-    }
-
-    /// Any number of times.
-    pub fn many(&self, body: impl IntoExpr) -> Expr {
-        self.repeat(body, 0, None)
-    }
-
-    /// Once or more.
-    pub fn some(&self, body: impl IntoExpr) -> Expr {
-        self.repeat(body, 1, None)
+        self.kinds.get(expr.0 as usize).cloned().unwrap_or_else(|| ExprKind::Choice([].into()))
     }
 }
 
@@ -232,7 +109,7 @@ impl Class {
     pub fn ranges(ranges: &[(char, char)]) -> Self {
         let mut sorted = ranges.to_vec();
         sorted.retain(|(first, last)| first <= last);
-        small::sort(&mut sorted);
+        sorted.sort_unstable();
         let mut ranges: Vec<(char, char)> = Vec::with_capacity(sorted.len());
         for (first, last) in sorted {
             match ranges.last_mut() {
@@ -246,7 +123,7 @@ impl Class {
     /// These code points.
     #[inline(never)]
     pub fn of(characters: &[char]) -> Self {
-        Self::ranges(&characters.iter().map(|&character| (character, character)).list())
+        Self::ranges(&characters.iter().map(|&character| (character, character)).collect::<Vec<_>>())
     }
 
     /// Any code point but NUL. A sampler never writes NUL.
@@ -350,43 +227,5 @@ mod tests {
         assert!(Class::ranges(&[('\0', char::MAX)]).negate().is_empty());
         assert!(Class::of(&['a']).intersect(&Class::of(&['b'])).is_empty());
         assert!(!Class::of(&[]).negate().is_empty());
-    }
-
-    #[test]
-    fn expressions_are_flat() {
-        let builder = Builder::new();
-        let rule = builder.class(Class::of(&['x']));
-        let numbers = |count: u32| (0..count).map(|at| builder.text((at % 20).to_string())).collect::<Vec<_>>();
-        for (expression, expected) in [
-            (
-                builder.sequence(&[builder.text("a"), builder.sequence(&[builder.text("b"), rule])]),
-                builder.sequence(&[builder.text("ab"), rule]),
-            ),
-            (
-                builder.sequence(&[builder.text("a"), Expr::EMPTY, builder.text(""), builder.text("b")]),
-                builder.text("ab"),
-            ),
-            (builder.sequence(&[]), Expr::EMPTY),
-            (builder.sequence(&[rule]), rule),
-            (
-                builder.choice(&[builder.text("a"), builder.choice(&[builder.text("b"), builder.text("a")])]),
-                builder.choice(&[builder.text("a"), builder.text("b")]),
-            ),
-            (builder.choice(&numbers(40)), builder.choice(&numbers(20))),
-            (builder.choice(&[builder.text("a"), builder.text("a")]), builder.text("a")),
-            (builder.repeat(builder.text("a"), 1, Some(1)), builder.text("a")),
-            (builder.repeat(builder.text("a"), 0, Some(0)), Expr::EMPTY),
-            (builder.repeat(Expr::EMPTY, 0, None), Expr::EMPTY),
-            (builder.sequence(&[builder.text("a"), builder.choice(&[])]), builder.choice(&[])),
-            (
-                builder.choice(&[builder.text("a"), builder.sequence(&[builder.choice(&[]), builder.text("b")])]),
-                builder.text("a"),
-            ),
-            (builder.option(builder.choice(&[])), Expr::EMPTY),
-            (builder.some(builder.choice(&[])), builder.choice(&[])),
-            (builder.repeat(builder.text("a"), 5, Some(2)), builder.repeat(builder.text("a"), 5, Some(5))),
-        ] {
-            assert_eq!(expression, expected);
-        }
     }
 }

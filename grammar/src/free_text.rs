@@ -2,12 +2,7 @@
 //! engines have a construct for it. A rule that is such a text says so with a [`TextPart`], next to its ordinary expression,
 //! which matches the same.
 
-use std::sync::Arc;
-
-use super::until::{Stop, Transition, Until};
-use super::{Builder, Expr, RuleId};
-use crate::small::List as _;
-use crate::text_rules::class;
+use crate::until::{Stop, Until};
 
 /// Free text, and the markers at which it ends.
 #[derive(Clone, Debug)]
@@ -50,7 +45,7 @@ impl FreeText {
             confirmed: !stop.confirm.is_empty(),
             peek: stop.peek,
         };
-        Self { until: Until::new(stops), stops: stops.iter().map(stop).list(), followed: stops.len() }
+        Self { until: Until::new(stops), stops: stops.iter().map(stop).collect(), followed: stops.len() }
     }
 
     /// Whether a text ends exactly where one of the markers occurs for the first time, so that it is enough to exclude the
@@ -63,38 +58,6 @@ impl FreeText {
         let cores = || self.stops.iter().map(|stop| stop.core.as_str());
         !self.stops.iter().any(|stop| stop.confirmed) && !cores().any(|one| cores().any(|other| overlap(one, other)))
     }
-}
-
-impl Builder {
-    /// The rule of a part of a free text.
-    pub(super) fn text_rule(&mut self, name: &str, part: TextPart) -> RuleId {
-        let TextPart { text: number, stop, top, from } = part;
-        let purpose = |state: usize| format!("free text {number} {stop:?} {top} {state}");
-        if let Some(rule) = self.kept(&purpose(from)) {
-            return rule;
-        }
-        let Some(free) = self.free_text(number) else { return self.reserve(name) };
-        let rules: Vec<RuleId> = free.until.states.iter().map(|_| self.reserve(name)).list();
-        for (at, (state, rule)) in free.until.states.iter().zip(&rules).enumerate() {
-            let alternatives = state.transitions.iter().filter_map(|transition| match transition {
-                Transition::Char(chars, next) => Some(self.sequence(&[class(self, chars), rules[*next].into()])),
-                Transition::Stop(char, this) => (stop == Some(*this)).then(|| self.char(*char)),
-                Transition::Peek(this) => (stop == Some(*this)).then_some(Expr::EMPTY),
-            });
-            let end = (stop.is_none() && state.may_end).then_some(Expr::EMPTY);
-            let alternatives = alternatives.chain(end).list();
-            self.define(*rule, self.choice(&alternatives));
-            self.keep(&purpose(at), *rule);
-            self.mark_text(*rule, TextPart { from: at, ..part });
-        }
-        rules.get(from).copied().unwrap_or_else(|| self.reserve(name))
-    }
-}
-
-/// Text up to a marker, including the marker.
-pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
-    let text = builder.add_text(Arc::new(FreeText::new(&[Stop { core, confirm: Vec::new(), peek: false }])));
-    builder.text_rule(name, TextPart { text, stop: Some(0), top: false, from: 0 }).into()
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! A node may turn out to match nothing (a call that is not allowed, an argument without a value). Such nodes are
 //! removed. A node that is used once is written in place of its use.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use super::{Builder, Expr, RuleId};
-use crate::small::{List, Map};
+use crate::builder::Builder;
+use crate::expr::{Expr, RuleId};
 
 /// The index of a node.
 pub(super) type NodeId = usize;
@@ -35,14 +35,14 @@ struct Node {
 /// The nodes. Each is made for a key and filled later.
 #[derive(Clone, Debug)]
 pub(super) struct Graph<K> {
-    keys: Map<K, NodeId>,
+    keys: HashMap<K, NodeId>,
     nodes: Vec<Node>,
     waiting: VecDeque<(K, NodeId)>,
 }
 
 impl<K: Clone + Eq + Hash> Graph<K> {
     pub(super) fn new() -> Self {
-        Self { keys: Map::new(), nodes: Vec::new(), waiting: VecDeque::new() }
+        Self { keys: HashMap::new(), nodes: Vec::new(), waiting: VecDeque::new() }
     }
 
     /// The node for a key. A new node is queued to be filled.
@@ -176,7 +176,7 @@ impl Writer<'_> {
     fn alternatives(&mut self, id: NodeId, builder: &mut Builder, depth: usize) -> Expr {
         let graph = self.graph;
         let alternatives: Vec<Expr> =
-            graph[id].alternatives.iter().map(|alternative| self.alternative(alternative, builder, depth)).list();
+            graph[id].alternatives.iter().map(|alternative| self.alternative(alternative, builder, depth)).collect();
         builder.choice(&alternatives)
     }
 
@@ -187,7 +187,7 @@ impl Writer<'_> {
                 Piece::Expr(expr) => *expr,
                 Piece::Node(id) => self.node(*id, builder, depth),
             })
-            .list();
+            .collect();
         builder.sequence(&parts)
     }
 

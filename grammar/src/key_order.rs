@@ -1,105 +1,99 @@
 //! The order in which templates write the keys of an object: that of the schema, or a sorted one.
 
-use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+use serde_json::Value;
 use unjinja_runtime::abi::KeyOrder;
 
-use super::members::{Item, Members};
-use super::{Builder, Expr, RuleId};
-use crate::small::{self, List};
+use crate::builder::Builder;
+use crate::expr::{Expr, RuleId};
+use crate::members::{Item, Members};
 
 /// The maximum number of named members that may come in either order without two readings of one text. The number of
 /// alternatives grows with its square.
 const EITHER: usize = 16;
 
-/// A sorted order in which a template writes keys. An application whose formats do not sort links none.
-pub(crate) trait Sorting {
-    /// The places of names in this order, by their places among `names`.
-    fn places(&self, names: &[&str]) -> Vec<usize>;
-
-    /// The value with all keys sorted. `None` if that is the same text. The value must not be nested deeply.
-    fn sorted(&self, value: &Value) -> Option<Value>;
-
-    /// One or more of the items, all required ones among them: in their own order and then any number of others, or in this
-    /// order with others anywhere. `None` if there is nothing that could be written.
-    fn either_order(&self, builder: &mut Builder, hint: &str, members: Members) -> Option<Expr>;
-}
-
-/// How a template sorts, if it does.
-pub(crate) fn sorting(order: KeyOrder) -> Option<&'static dyn Sorting> {
-    match order {
-        KeyOrder::Given => None,
-        KeyOrder::Sorted => Some(&Sorted { ignoring_case: false }),
-        KeyOrder::SortedIgnoringCase => Some(&Sorted { ignoring_case: true }),
-    }
-}
-
-struct Sorted {
+/// A sorted order in which a template writes keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sorting {
     ignoring_case: bool,
 }
 
-impl Sorting for Sorted {
-    fn places(&self, names: &[&str]) -> Vec<usize> {
+/// How a template sorts, if it does.
+pub(crate) fn sorting(order: KeyOrder) -> Option<Sorting> {
+    match order {
+        KeyOrder::Given => None,
+        KeyOrder::Sorted => Some(Sorting { ignoring_case: false }),
+        KeyOrder::SortedIgnoringCase => Some(Sorting { ignoring_case: true }),
+    }
+}
+
+impl Sorting {
+    /// The places of names in this order, by their places among `names`.
+    pub(crate) fn places(self, names: &[&str]) -> Vec<usize> {
         let key = |name: &&str| if self.ignoring_case { name.to_lowercase() } else { (*name).to_owned() };
-        let keys: Vec<String> = names.iter().map(key).list();
-        small::places(keys.len(), &|one, other| keys[one].cmp(&keys[other]))
+        let keys: Vec<String> = names.iter().map(key).collect();
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by(|&one, &other| keys[one].cmp(&keys[other]));
+        let mut places = vec![0; keys.len()];
+        order.into_iter().enumerate().for_each(|(place, at)| places[at] = place);
+        places
     }
 
-    fn sorted(&self, value: &Value) -> Option<Value> {
+    /// The value with all keys sorted. `None` if that is the same text. The value must not be nested deeply.
+    pub(crate) fn sorted(self, value: &Value) -> Option<Value> {
         match value {
             Value::Array(items) => {
-                let sorted: Vec<Option<Value>> = items.iter().map(|item| self.sorted(item)).list();
+                let sorted: Vec<Option<Value>> = items.iter().map(|item| self.sorted(item)).collect();
                 let changed = sorted.iter().any(Option::is_some);
-                let new =
-                    || items.iter().zip(sorted).map(|(item, sorted)| sorted.unwrap_or_else(|| item.clone())).list();
-                changed.then(new).map(Value::Array)
+                let new = items.iter().zip(sorted).map(|(item, sorted)| sorted.unwrap_or_else(|| item.clone()));
+                changed.then(|| Value::Array(new.collect()))
             }
             Value::Object(members) => {
-                let names: Vec<&str> = small::members(members).into_iter().map(|(name, _)| name.as_str()).list();
+                let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
                 let places = self.places(&names);
                 let mut changed = !places.is_sorted();
                 let mut new: Vec<(usize, &String, Value)> = Vec::new();
-                for ((name, member), place) in small::members(members).into_iter().zip(places) {
+                for ((name, member), place) in members.iter().zip(places) {
                     let sorted = self.sorted(member);
                     changed |= sorted.is_some();
                     new.push((place, name, sorted.unwrap_or_else(|| member.clone())));
                 }
-                small::sort_by(&mut new, |one, other| one.0.cmp(&other.0));
-                // Not collected: that would link another sort.
-                let mut members = Map::new();
-                for (_, name, member) in new {
-                    members.insert(name.clone(), member);
-                }
-                changed.then_some(Value::Object(members))
+                new.sort_by_key(|(place, ..)| *place);
+                let new = new.into_iter().map(|(_, name, member)| (name.clone(), member));
+                changed.then(|| Value::Object(new.collect()))
             }
             _ => None,
         }
     }
 
-    fn either_order(&self, builder: &mut Builder, hint: &str, members: Members) -> Option<Expr> {
-        let names: Vec<&str> = members.items.iter().map(|item| item.name.as_str()).list();
+    /// One or more of the items, all required ones among them: in their own order and then any number of others, or in this
+    /// order with others anywhere. `None` if there is nothing that could be written.
+    pub(crate) fn either_order(self, builder: &mut Builder, hint: &str, members: Members) -> Option<Expr> {
+        let names: Vec<&str> = members.items.iter().map(|item| item.name.as_str()).collect();
         let places = self.places(&names);
         either_order(builder, hint, members, places)
     }
 }
 
-/// [`Sorting::either_order`], given the places of the items in the sorted order.
+/// [`Sorting::either_order`] with the places of the items in the sorted order.
 fn either_order(builder: &mut Builder, hint: &str, mut members: Members, places: Vec<usize>) -> Option<Expr> {
     let in_order = places.is_sorted();
     if in_order && members.extra.is_none() {
         return members.one_or_more(builder, hint);
     }
     if members.items.len() > EITHER {
-        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(members.items.iter().cloned()).list();
-        small::sort_by(&mut sorted, |one, other| one.0.cmp(&other.0));
-        let sorted = Members { items: sorted.into_iter().map(|(_, item)| item).list(), ..members };
+        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(members.items.iter().cloned()).collect();
+        sorted.sort_by_key(|(place, _)| *place);
+        let sorted = Members { items: sorted.into_iter().map(|(_, item)| item).collect(), ..members };
         let own = members.one_or_more(builder, hint);
         let sorted = sorted.one_or_more(builder, &format!("{hint}-sorted"));
-        return Some(builder.choice(&own.into_iter().chain(sorted).list()));
+        return Some(builder.choice(&own.into_iter().chain(sorted).collect::<Vec<_>>()));
     }
     for item in &mut members.items {
         item.expr = builder.rule(&format!("{hint}-{}", item.name), item.expr).into();
     }
-    let mut orders = Orders { builder, hint, members, places, known: small::Map::new() };
+    let mut orders = Orders { builder, hint, members, places, known: HashMap::new() };
     orders.from(Reached { own: Some(0), sorted: Some(0) })
 }
 
@@ -117,7 +111,7 @@ struct Orders<'a> {
     hint: &'a str,
     members: Members,
     places: Vec<usize>,
-    known: small::Map<Reached, RuleId>,
+    known: HashMap<Reached, RuleId>,
 }
 
 impl Orders<'_> {
@@ -142,7 +136,7 @@ impl Orders<'_> {
                 };
                 self.builder.sequence(&[member, more])
             })
-            .list();
+            .collect();
         self.builder.define(rule, self.builder.choice(&alternatives));
         Some(rule.into())
     }

@@ -14,14 +14,15 @@ mod quoted;
 mod states;
 mod symbols;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write;
 use std::rc::Rc;
 
-use super::free_text::TextPart;
-use super::{Builder, Class, Expr, ExprKind, Repeat, Rule, RuleId, write};
-use crate::small::{Map, Set};
+use crate::builder::{Builder, Rule};
+use crate::expr::{Class, Expr, ExprKind, Repeat, RuleId};
+use crate::free_text::TextPart;
 use crate::text_rules::class;
+use crate::write;
 use groups::Groups;
 use quoted::{Effects, Places};
 use states::States;
@@ -33,10 +34,10 @@ pub(super) fn lark(builder: &Builder, root: Expr) -> String {
         builder,
         out: "%llguidance {}\n".to_owned(),
         effects: Effects::default(),
-        names: Map::new(),
+        names: HashMap::new(),
         used: ["start".to_owned()].into_iter().collect(),
         waiting: VecDeque::new(),
-        states: Map::new(),
+        states: HashMap::new(),
         groups: Groups::new(builder, root),
     };
     writer.rule("start", root);
@@ -75,11 +76,11 @@ struct Writer<'b> {
     builder: &'b Builder,
     out: String,
     effects: Effects,
-    names: Map<Definition, String>,
-    used: Set<String>,
+    names: HashMap<Definition, String>,
+    used: HashSet<String>,
     waiting: VecDeque<Definition>,
     /// The states of free texts.
-    states: Map<usize, Rc<States>>,
+    states: HashMap<usize, Rc<States>>,
     groups: Groups,
 }
 
@@ -191,7 +192,7 @@ impl Writer<'_> {
 
     fn choice(&mut self, parts: &[Expr], depth: usize) {
         // Texts up to markers of one group are the same.
-        let mut written: Set<String> = Set::new();
+        let mut written: HashSet<String> = HashSet::new();
         for &part in parts {
             let from = self.out.len();
             self.out.push_str(if written.is_empty() { "" } else { " | " });
@@ -259,7 +260,7 @@ impl Writer<'_> {
                     if places == Places::AFTER {
                         return Some((number, offset + at + char.len_utf8()));
                     }
-                    if places.cannot_go_on() {
+                    if places.cannot_continue() {
                         return None;
                     }
                 }
@@ -268,7 +269,7 @@ impl Writer<'_> {
                 if places == Places::AFTER {
                     return Some((number + 1, 0));
                 }
-                if places.cannot_go_on() {
+                if places.cannot_continue() {
                     return None;
                 }
             }

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! The crate has four parts: expressions of GBNF with their builder and writer, JSON schemas compiled into these, the grammar of
-//! a turn made from a program, and verdicts about calls while they stream.
+//! The crate has three parts: expressions of GBNF with their builder and writer, JSON schemas compiled into these, and the grammar of
+//! a turn made from a program.
 //!
 //! Nothing here knows a model or a format. Input may be hostile: the result is always a grammar that llama.cpp can
 //! load, or an error. Depth, count and size are limited, and everything that is not expressed is reported.
@@ -9,8 +9,10 @@
 mod after;
 mod assemble;
 mod builder;
+mod compose;
 mod counted;
 mod engine;
+mod error;
 mod escaped;
 mod expr;
 mod free_text;
@@ -24,7 +26,6 @@ mod options;
 #[doc(hidden)]
 pub mod regex;
 mod schema;
-mod small;
 mod special_tokens;
 mod syntax;
 mod target;
@@ -34,13 +35,13 @@ mod trigger;
 mod turn;
 mod until;
 mod values;
-mod verdicts;
 mod write;
 mod xgrammar;
 
-pub use assemble::{Grammar, GrammarError, GrammarExt, Reasoning, grammar};
-pub use builder::{Builder, MAX_COUNT, MAX_REPETITION, Rule, RuleId};
-pub use expr::{Class, Expr, ExprKind, IntoExpr, Repeat};
+pub use assemble::{Grammar, GrammarExt, Reasoning, grammar};
+pub use builder::{Builder, IntoExpr, MAX_COUNT, MAX_REPETITION, Rule};
+pub use error::GrammarError;
+pub use expr::{Class, Expr, ExprKind, Repeat, RuleId};
 pub use options::{GrammarOptions, ToolChoice};
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
 pub use special_tokens::SpecialToken;
@@ -48,4 +49,3 @@ pub use syntax::{Integers, Syntax};
 pub use target::{Target, UnknownTarget};
 pub use unjinja_runtime::Trigger;
 pub use values::Wider;
-pub use verdicts::{Verdict, VerdictKind, Verdicts};

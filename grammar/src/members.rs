@@ -1,6 +1,7 @@
 //! The members of an object: any subset of several items in a fixed order, and others after them. The size is linear.
 
-use super::{Builder, Expr};
+use crate::builder::Builder;
+use crate::expr::Expr;
 
 /// The members that an object may have.
 #[derive(Clone, Debug)]

@@ -1,12 +1,13 @@
 //! Expressions in a notation like that of GBNF, for what is the same in every grammar. A rule that is written so is read at a
 //! glance, and takes a tenth of the code of the calls that make it.
 
-use super::{Builder, Class, Expr};
+use crate::builder::Builder;
+use crate::expr::{Class, Expr};
 
 impl Builder {
     /// The expression that a notation describes. `$0` is the first of `parts`.
     ///
-    /// Texts stand in single or double quotes, without escapes. Classes are written as in regular expressions; a backslash makes
+    /// Texts are written in single or double quotes, without escapes. Classes are written as in regular expressions; a backslash makes
     /// the next character an ordinary one. `|`, `?`, `*`, `+`, `{2}`, `{0,9}` and parentheses mean what they mean in GBNF.
     #[inline(never)]
     pub(super) fn read(&self, notation: &str, parts: &[Expr]) -> Expr {

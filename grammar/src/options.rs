@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use unjinja_runtime::Options;
 
-use super::syntax::Integers;
-use super::{SpecialToken, Target, engine};
-use crate::small::List as _;
+use crate::engine;
+use crate::special_tokens::SpecialToken;
+use crate::syntax::Integers;
+use crate::target::Target;
 
 /// Whether the model must call tools, and which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,7 +116,7 @@ impl GrammarOptions {
     /// Special tokens that the grammar names as tokens instead of spelling their texts. An engine whose tokenizer does not give
     /// the texts of special tokens to the grammar needs this. GBNF spells them all the same.
     pub fn special_tokens(mut self, tokens: impl IntoIterator<Item = SpecialToken>) -> Self {
-        self.special_tokens = tokens.into_iter().list();
+        self.special_tokens = tokens.into_iter().collect();
         self
     }
 }

@@ -10,8 +10,7 @@
 //!
 //! The path of a schema: [`alternatives`] resolves references and combinations into alternatives of plain keywords;
 //! [`constraints`] joins the keywords of one alternative; [`value`], [`object`], [`array`], [`number`] and [`string`]
-//! write what each type allows; [`check`] tests values that the schema itself contains. [`table`] makes another use of the
-//! same alternatives and constraints: a table by which values are judged while they are read.
+//! write what each type allows; [`check`] tests values that the schema itself contains.
 
 mod alternatives;
 mod array;
@@ -27,27 +26,23 @@ mod object;
 mod one_of;
 mod regex;
 mod string;
-mod table;
 mod types;
 mod value;
 
 use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde_json::Value;
 use unjinja_runtime::schema::{Document, MAX_SCHEMAS, References, Walk};
 
-use super::{Builder, Expr, IntoExpr, RuleId};
-use crate::small::{self, List, Map, Set};
+use crate::builder::{Builder, IntoExpr};
+use crate::expr::{Expr, RuleId};
 use condition::Condition;
 
-use super::key_order::Sorting;
+use crate::key_order::Sorting;
 
 pub(crate) use bounds::Count;
-pub(crate) use regex::Run;
-pub(crate) use string::raw_string;
-pub(crate) use table::{ALTERNATIVES, ANYTHING, Alternative, ArrayRule, Limit, Magnitude, NodeId, Table};
-pub(crate) use types::{ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING};
 
 /// The maximum number of reports.
 const REPORTS: usize = 1000;
@@ -145,32 +140,15 @@ pub struct Schemas<'s, 'b> {
     builder: &'b mut Builder,
     root: &'s Value,
     /// The result for each combination of conditions.
-    known: Map<Vec<Condition<'s>>, Known<'s>>,
+    known: HashMap<Vec<Condition<'s>>, Known<'s>>,
     /// Collected at the first reference.
     references: OnceCell<References>,
     budget: usize,
     depth: usize,
     reports: Vec<Report<'s>>,
-    special: Special,
-}
-
-/// What only some formats need, by pointers: an application links it if its formats do.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Special {
     /// The order in which templates sort keys.
-    pub(crate) sorting: Option<&'static dyn Sorting>,
-    /// Makes strings between quote tokens whose length is limited.
-    pub(crate) raw_string: Option<RawString>,
+    sorting: Option<Sorting>,
 }
-
-impl fmt::Debug for Special {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Special")
-    }
-}
-
-/// Makes a string between quote tokens whose length is limited.
-pub(crate) type RawString = for<'a, 's, 'b> fn(&'a mut Schemas<'s, 'b>, &str, Count, Option<&'s Value>) -> Expr;
 
 /// A combination of conditions: still being compiled (with its rule, if it occurred inside itself),
 /// or finished.
@@ -203,20 +181,20 @@ fn impossible<'s, T>(schema: Option<&'s Value>, why: &'static str) -> Outcome<'s
 impl<'s, 'b> Schemas<'s, 'b> {
     /// The schemas of a document. References are resolved in it, and reports are relative to it.
     pub fn new(builder: &'b mut Builder, root: &'s Value) -> Self {
-        Self::with(builder, root, Special { sorting: None, raw_string: Some(raw_string) })
+        Self::with(builder, root, None)
     }
 
-    /// The same for a format that needs these.
-    pub(crate) fn with(builder: &'b mut Builder, root: &'s Value, special: Special) -> Self {
+    /// The schemas of a document for templates that sort keys like this.
+    pub(crate) fn with(builder: &'b mut Builder, root: &'s Value, sorting: Option<Sorting>) -> Self {
         Self {
             builder,
             root,
-            known: Map::new(),
+            known: HashMap::new(),
             references: OnceCell::new(),
             budget: MAX_SCHEMAS,
             depth: 0,
             reports: Vec::new(),
-            special,
+            sorting,
         }
     }
 
@@ -233,9 +211,9 @@ impl<'s, 'b> Schemas<'s, 'b> {
         self.value(hint, vec![Condition::Schema(schema)]).map_err(|impossible| self.error(&impossible))
     }
 
-    /// The keywords that were not enforced so far, each once, in the order of the document.
+    /// The keywords that the schemas compiled until now do not enforce, each once, in the order of the document.
     pub fn widened(&self) -> Vec<Widened> {
-        let wanted = self.reports.iter().filter_map(|report| report.schema).list();
+        let wanted: Vec<&Value> = self.reports.iter().filter_map(|report| report.schema).collect();
         let paths = paths(self.root, wanted);
         let path = |schema: Option<&Value>| schema.and_then(|schema| paths.get(&std::ptr::from_ref(schema)).cloned());
         let mut widened: Vec<(usize, Widened)> = Vec::new();
@@ -244,11 +222,11 @@ impl<'s, 'b> Schemas<'s, 'b> {
             let keyword = report.keyword.to_owned();
             widened.push((at, Widened { path, keyword, why: report.why.to_owned() }));
         }
-        small::sort_by(&mut widened, |(at, one), (other_at, other)| {
+        widened.sort_by(|(at, one), (other_at, other)| {
             at.cmp(other_at).then_with(|| one.keyword.cmp(&other.keyword)).then_with(|| one.why.cmp(&other.why))
         });
         widened.dedup();
-        widened.into_iter().map(|(_, widened)| widened).list()
+        widened.into_iter().map(|(_, widened)| widened).collect()
     }
 
     fn error(&self, impossible: &Impossible<'s>) -> SchemaError {
@@ -258,8 +236,6 @@ impl<'s, 'b> Schemas<'s, 'b> {
     }
 
     /// Reports a keyword that is not enforced.
-    // Not inlined, like those that fifty places call in other files.
-    #[inline(never)]
     fn report(&mut self, schema: Option<&'s Value>, keyword: &'static str, why: &'static str) {
         if self.reports.len() < REPORTS {
             self.reports.push(Report { schema, keyword, why });
@@ -272,9 +248,9 @@ impl<'s, 'b> Schemas<'s, 'b> {
 }
 
 /// The position of each of these values in a document: the number of values before it, and its JSON pointer.
-fn paths<'s>(root: &'s Value, wanted: Vec<&'s Value>) -> Map<*const Value, (usize, String)> {
-    let wanted: Set<*const Value> = wanted.into_iter().map(std::ptr::from_ref).collect();
-    let (mut found, mut walk, mut before) = (Map::new(), Walk::through(root), 0);
+fn paths<'s>(root: &'s Value, wanted: Vec<&'s Value>) -> HashMap<*const Value, (usize, String)> {
+    let wanted: HashSet<*const Value> = wanted.into_iter().map(std::ptr::from_ref).collect();
+    let (mut found, mut walk, mut before) = (HashMap::new(), Walk::through(root), 0);
     while found.len() < wanted.len()
         && let Some((value, number)) = walk.next()
     {

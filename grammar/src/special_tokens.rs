@@ -11,8 +11,7 @@ use unjinja_runtime::abi::{
     Transition,
 };
 
-use super::Class;
-use crate::small;
+use crate::expr::Class;
 
 /// A special token of a model's vocabulary.
 ///
@@ -68,7 +67,7 @@ impl Tokens {
             }
         }
         // Of two tokens that begin alike, the longer one is folded first.
-        small::sort_by(&mut all, |one, other| other.text.len().cmp(&one.text.len()));
+        all.sort_by(|one, other| other.text.len().cmp(&one.text.len()));
         Self(all)
     }
 

@@ -43,3 +43,8 @@ pub enum Integers {
     /// Without a fraction and without `-0`: `4`. Most programs read only that as an integer.
     Plain,
 }
+
+/// A value as JSON text.
+pub(crate) fn json_text(value: &(impl serde::Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,8 +1,11 @@
-//! Small rules: sets of characters, and names that differ from known ones.
+//! Rules of text: sets of characters, names that differ from known ones, and free text as the states of its automaton.
 
-use super::until::CharSet;
-use super::{Builder, Class, Expr};
-use crate::small::{self, List};
+use std::sync::Arc;
+
+use crate::builder::Builder;
+use crate::expr::{Class, Expr, RuleId};
+use crate::free_text::{FreeText, TextPart};
+use crate::until::{CharSet, Stop, Transition};
 
 /// A set of characters as an expression.
 pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
@@ -15,8 +18,9 @@ pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
 
 /// A name of at most `most` characters that is not one of `known`: the class of its first character, and of the others.
 pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2], most: u32) -> Expr {
-    let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().list()).list();
-    small::sort_and_dedup(&mut known);
+    let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().collect()).collect();
+    known.sort_unstable();
+    known.dedup();
     rest_of_other(builder, &known, 0, classes, most)
 }
 
@@ -49,3 +53,35 @@ fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes:
 
 /// Names are compared up to this length. A name that shares as many characters with a known one is not accepted.
 const DEPTH: usize = 256;
+
+impl Builder {
+    /// The rule of a part of a free text.
+    pub(super) fn text_rule(&mut self, name: &str, part: TextPart) -> RuleId {
+        let TextPart { text: number, stop, top, from } = part;
+        let purpose = |state: usize| format!("free text {number} {stop:?} {top} {state}");
+        if let Some(rule) = self.kept(&purpose(from)) {
+            return rule;
+        }
+        let Some(free) = self.free_text(number) else { return self.reserve(name) };
+        let rules: Vec<RuleId> = free.until.states.iter().map(|_| self.reserve(name)).collect();
+        for (at, (state, rule)) in free.until.states.iter().zip(&rules).enumerate() {
+            let alternatives = state.transitions.iter().filter_map(|transition| match transition {
+                Transition::Char(chars, next) => Some(self.sequence(&[class(self, chars), rules[*next].into()])),
+                Transition::Stop(char, this) => (stop == Some(*this)).then(|| self.char(*char)),
+                Transition::Peek(this) => (stop == Some(*this)).then_some(Expr::EMPTY),
+            });
+            let end = (stop.is_none() && state.may_end).then_some(Expr::EMPTY);
+            let alternatives: Vec<Expr> = alternatives.chain(end).collect();
+            self.define(*rule, self.choice(&alternatives));
+            self.keep(&purpose(at), *rule);
+            self.mark_text(*rule, TextPart { from: at, ..part });
+        }
+        rules.get(from).copied().unwrap_or_else(|| self.reserve(name))
+    }
+}
+
+/// Text up to a marker, including the marker.
+pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
+    let text = builder.add_text(Arc::new(FreeText::new(&[Stop { core, confirm: Vec::new(), peek: false }])));
+    builder.text_rule(name, TextPart { text, stop: Some(0), top: false, from: 0 }).into()
+}

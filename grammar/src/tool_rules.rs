@@ -5,16 +5,15 @@ use serde_json::Value;
 use unjinja_runtime::schema::{Document, References, Role};
 use unjinja_runtime::{Tool, Tools, Types};
 
-use super::key_order::Sorting;
-use super::values::schema_of;
-use crate::small::{self, List};
+use crate::key_order::Sorting;
+use crate::values::schema_of;
 
 /// Which arguments of a call are written, as far as it matters. Its meaning depends on the [`Order`].
 pub(super) type Written = u32;
 
-/// With [`Order::Schema`]: the arguments so far are not in the schema's order.
+/// With [`Order::Schema`]: the written arguments are not in the schema's order.
 const NOT_OWN: Written = 1 << 31;
-/// With [`Order::Schema`]: the arguments so far are not in the order in which the template sorts them.
+/// With [`Order::Schema`]: the written arguments are not in the order in which the template sorts them.
 const NOT_SORTED: Written = 1 << 30;
 
 /// The maximum number of arguments that may come in any order, each once. Each subset needs a rule.
@@ -58,7 +57,7 @@ pub(super) enum Order {
 }
 
 impl ToolRules {
-    pub(super) fn new(tools: &Tools, tool: &Tool, sorting: Option<&dyn Sorting>) -> Self {
+    pub(super) fn new(tools: &Tools, tool: &Tool, sorting: Option<Sorting>) -> Self {
         let references = References::of(&tool.parameters);
         let found = NamedArguments::of(Document::new(&tool.parameters, &references), &tool.parameters);
         let properties: Vec<Property> = found
@@ -70,9 +69,9 @@ impl ToolRules {
                 name: name.to_owned(),
                 schema,
             })
-            .list();
+            .collect();
         let required = properties.iter().filter(|property| property.required);
-        let required: Vec<&str> = required.map(|property| property.name.as_str()).list();
+        let required: Vec<&str> = required.map(|property| property.name.as_str()).collect();
         let sorted = sorting.map(|sorting| sorting.places(&required));
         let order = if properties.len() <= MAX_FREE_ORDER {
             Order::Any
@@ -164,17 +163,14 @@ impl<'s> NamedArguments<'s> {
         let mut found = Self::default();
         let mut subschemas = document.subschemas(schema);
         for subschema in &mut subschemas {
-            if let Some(Value::Object(properties)) = small::member(subschema.schema, "properties") {
-                small::members(properties)
-                    .into_iter()
-                    .for_each(|(name, schema)| found.add(name, schema, subschema.role));
+            if let Some(Value::Object(properties)) = subschema.schema.get("properties") {
+                properties.into_iter().for_each(|(name, schema)| found.add(name, schema, subschema.role));
             }
             // Arguments that only some alternatives name are optional.
             if subschema.role == Role::Always {
-                let required =
-                    small::member(subschema.schema, "required").and_then(Value::as_array).into_iter().flatten();
+                let required = subschema.schema.get("required").and_then(Value::as_array).into_iter().flatten();
                 found.required.extend(required.filter_map(Value::as_str));
-                found.closed |= small::member(subschema.schema, "additionalProperties") == Some(&Value::Bool(false));
+                found.closed |= subschema.schema.get("additionalProperties") == Some(&Value::Bool(false));
             }
         }
         // Missing schemas may name further arguments.

@@ -7,8 +7,8 @@
 use unjinja_runtime::Trigger;
 use unjinja_runtime::abi::{Action, CallShape, Hole, Marker, Origin, Program, StateId, Transition};
 
-use super::turn::Offered;
-use crate::small::{self, List, json_text};
+use crate::syntax::json_text;
+use crate::turn::Offered;
 
 /// The triggers of a grammar; none if no trigger can announce the calls safely.
 pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
@@ -35,22 +35,22 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
         let ends = program.states.iter().flat_map(|state| state.markers.list().iter());
         let ambiguous = ends.clone().any(|other| other.core == marker.core && other.confirm.is_end());
         let says_so = marker.core.starts_with(['<', '[']) && marker.core.len() > 2;
-        let behind = match (ambiguous || !says_so || !marker.take, shape(program, *next)) {
+        let pattern = match (ambiguous || !says_so || !marker.take, shape(program, *next)) {
             (false, _) => None,
             (true, Some(shape)) if shape.strict => Some(bare(marker, shape, offered)),
             (true, _) => forced(program, *next)
                 .or_else(|| named(program, *next, offered))
                 .map(|forced| format!("{}{forced}", escaped(&marker.core))),
         };
-        let trigger = match (behind, &skip) {
+        let trigger = match (pattern, &skip) {
             (None, None) => Trigger::Word(marker.core.clone()),
-            (behind, skip) => {
-                let behind = behind.unwrap_or_else(|| escaped(&marker.core));
+            (pattern, skip) => {
+                let pattern = pattern.unwrap_or_else(|| escaped(&marker.core));
                 // llama.cpp searches for the pattern with std::regex, which recurses for every repeated character and
                 // overflows the stack after some ten thousand. So the pattern skips text only if it must.
                 let pattern = match skip {
-                    Some(skip) => format!("^{skip}({behind})"),
-                    None => format!("({behind})"),
+                    Some(skip) => format!("^{skip}({pattern})"),
+                    None => format!("({pattern})"),
                 };
                 Trigger::Pattern(pattern.into())
             }
@@ -65,7 +65,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
         Trigger::Word(word) => word.len(),
         Trigger::Pattern(_) => 0,
     };
-    small::sort_by(&mut triggers, |one, other| length(other).cmp(&length(one)));
+    triggers.sort_by(|one, other| length(other).cmp(&length(one)));
     triggers
 }
 
@@ -73,7 +73,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
 fn openers(program: &Program, state: StateId) -> Vec<(&Marker, StateId)> {
     let Some(state) = program.state(state) else { return Vec::new() };
     let opens = |step: &Transition| step.origin == Origin::Canonical && step.does(&Action::Speculate);
-    state.arrows().filter(|(_, step)| opens(step)).map(|(marker, step)| (marker, step.next)).list()
+    state.arrows().filter(|(_, step)| opens(step)).map(|(marker, step)| (marker, step.next)).collect()
 }
 
 /// The shape of the call that is read in a state.
@@ -90,7 +90,7 @@ fn forced(program: &Program, state: StateId) -> Option<String> {
     if node.hole.is_some() || !node.otherwise.is_empty() || node.end.is_some() || node.markers.list().is_empty() {
         return None;
     }
-    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).list();
+    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
     Some(format!("\\s*(?:{})", cores.join("|")))
 }
 
@@ -101,8 +101,8 @@ fn named(program: &Program, state: StateId, offered: &Offered) -> Option<String>
     if !node.needs_offered_name() {
         return None;
     }
-    let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).list();
-    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).list();
+    let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).collect();
+    let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
     Some(format!("\\s*(?:{})\\s*(?:{})", names.join("|"), cores.join("|")))
 }
 
@@ -116,7 +116,7 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
                 let json = json_text(&tool.name);
                 escaped(&json[1..json.len() - 1])
             })
-            .list(),
+            .collect(),
     };
     let name = if names.is_empty() { "[^\"]+".to_owned() } else { format!("(?:{})", names.join("|")) };
     let list = if marker.core == "[" { "\\[\\s*" } else { "" };
@@ -129,7 +129,7 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
     };
     // Other keys may come before the name.
     let others: Vec<String> =
-        shape.keys.iter().chain(Some(&shape.id_field)).filter(|key| !key.is_empty()).map(|key| field(key)).list();
+        shape.keys.iter().chain(Some(&shape.id_field)).filter(|key| !key.is_empty()).map(|key| field(key)).collect();
     let others = match others.is_empty() {
         true => String::new(),
         false => format!("(?:\"(?:{})\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*)*", others.join("|")),

@@ -12,12 +12,10 @@ mod arguments;
 mod call_object;
 mod markers;
 mod names;
-mod rule_makers;
 mod text;
 mod whole_text;
 
-pub(super) use rule_makers::RuleMakers;
-
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,15 +23,14 @@ use serde_json::Value;
 
 use unjinja_runtime::abi::{Action, Channel, Hole, Marker, Origin, Program, State, StateId, Transition};
 
-use super::counted::Counted;
-use super::free_text::FreeText;
-use super::graph::{Alternative, Graph, NodeId, Piece};
-use super::schema::Count;
-use super::syntax::Integers;
-use super::tool_rules::{ToolRules, Written};
-use super::values::Values;
-use super::{Builder, Expr};
-use crate::small::{self, List, Map};
+use crate::builder::Builder;
+use crate::expr::Expr;
+use crate::free_text::FreeText;
+use crate::graph::{Alternative, Graph, NodeId, Piece};
+use crate::key_order::sorting;
+use crate::syntax::{Integers, Syntax};
+use crate::tool_rules::{ToolRules, Written};
+use crate::values::Values;
 
 /// Which tools may be called.
 pub(super) enum Offered {
@@ -57,8 +54,6 @@ pub(super) struct Limits<'a> {
     pub(super) reasoning: bool,
     /// The JSON schema of the answer.
     pub(super) response: Option<&'a Value>,
-    /// What makes the rules of the holes of the program.
-    pub(super) makers: &'a RuleMakers,
     /// How free text becomes rules.
     pub(super) texts: Texts,
 }
@@ -105,7 +100,7 @@ impl Position {
     }
 }
 
-/// What a node of the graph stands for.
+/// What a node of the graph matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NodeKey {
     /// What may come at a position.
@@ -150,20 +145,20 @@ pub(super) struct TurnRules<'a> {
     pub(super) builder: Builder,
     pub(super) values: Values,
     pub(super) graph: Graph<NodeKey>,
-    tables: Map<NodeKey, Rc<Table>>,
-    /// The rules of texts with a limited length, by the text, the white space that opens it, and the length.
-    counted: Map<(NodeKey, String, Count), Option<Counted>>,
-    /// The names of arguments that stand in closing markers.
+    tables: HashMap<NodeKey, Rc<Table>>,
+    /// The rules of texts with a limited length, by the text, the white space that opens it, and the maximum.
+    counted: HashMap<(NodeKey, String, u32), Option<Expr>>,
+    /// The names of arguments that closing markers contain.
     pub(super) names: Vec<String>,
     /// The arguments that tools declare, where their names end the value before them.
     pub(super) declared: Vec<Vec<String>>,
     /// The node of each argument, and the state after it; `None` if no value fits.
-    pub(super) arguments: Map<ArgumentKey, Option<(NodeId, StateId)>>,
+    pub(super) arguments: HashMap<ArgumentKey, Option<(NodeId, StateId)>>,
 }
 
 impl<'a> TurnRules<'a> {
     pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
-        let (mut builder, values) = (Builder::new(), Values::new(limits.makers.special(program.key_order)));
+        let (mut builder, values) = (Builder::new(), Values::new(sorting(program.key_order)));
         builder.set_integers(limits.integers);
         Self {
             program,
@@ -171,11 +166,11 @@ impl<'a> TurnRules<'a> {
             builder,
             values,
             graph: Graph::new(),
-            tables: Map::new(),
-            counted: Map::new(),
+            tables: HashMap::new(),
+            counted: HashMap::new(),
             names: Vec::new(),
             declared: vec![Vec::new()],
-            arguments: Map::new(),
+            arguments: HashMap::new(),
         }
     }
 
@@ -241,13 +236,13 @@ impl<'a> TurnRules<'a> {
 
     /// The markers of a state and their transitions, without those that no template writes.
     pub(super) fn transitions(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
-        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).list()
+        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).collect()
     }
 
     /// The markers that a text must not contain: those that templates write, and those after which a parser reads nothing more.
     pub(super) fn markers_in_text(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
         let ends = |transition: &Transition| transition.does(&Action::AfterEnd);
-        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition) || ends(transition)).list()
+        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition) || ends(transition)).collect()
     }
 
     /// The position that a transition leads to. `None` if the transition is not allowed.
@@ -324,7 +319,7 @@ impl<'a> TurnRules<'a> {
         begin
     }
 
-    /// The number of a name that stands in closing markers.
+    /// The number of a name that closing markers contain.
     pub(super) fn name_index(&mut self, name: &str) -> usize {
         let known = self.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
@@ -348,11 +343,20 @@ impl<'a> TurnRules<'a> {
                     Some(Hole::Text(_)) if self.text_is_over(at) => self.after(at, node),
                     Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => self.response(at),
                     Some(Hole::Text(_)) => self.text_from_its_start(at),
-                    Some(Hole::Name) | Some(Hole::Id) => (self.limits.makers.names)(self, at),
-                    Some(Hole::ArgumentName) | Some(Hole::Value) | Some(Hole::Literal(_)) => {
-                        (self.limits.makers.arguments)(self, at)
+                    Some(Hole::Name) => self.name(at),
+                    Some(Hole::Id) => self.any_name(at),
+                    Some(Hole::ArgumentName) => self.argument_name(at),
+                    Some(Hole::Value) => self.text_alternatives(NodeKey::Text(at, 0), 0),
+                    Some(Hole::Literal(quote)) => {
+                        let syntax = if quote.is_empty() { Syntax::Python } else { Syntax::quoted(quote) };
+                        let value = self.values.any(&mut self.builder, syntax);
+                        self.value(at, node, Some(value))
                     }
-                    Some(Hole::Json) | Some(Hole::Python) => (self.limits.makers.whole_arguments)(self, at),
+                    Some(Hole::Json) | Some(Hole::Python) => {
+                        let value = self.whole_arguments(at.call, node.hole == Some(Hole::Python));
+                        // This value holds all arguments, so none is missing after it.
+                        self.value(Position { call: Call::Any, ..at }, node, value)
+                    }
                     Some(Hole::Object(shape)) => {
                         let value = self.object(shape, at.call);
                         // The object holds all arguments, so none is missing after it.
@@ -417,9 +421,10 @@ pub(super) fn is_canonical(transition: &Transition) -> bool {
 /// The comment of a rule for free text, for readers of the grammar.
 fn up_to(what: &str, node: &State) -> String {
     let written = node.arrows().filter(|(_, transition)| is_canonical(transition));
-    let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).list();
-    small::sort_and_dedup(&mut cores);
-    let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).list();
+    let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).collect();
     format!("{what}, up to {}.", cores.join(" or "))
 }
 

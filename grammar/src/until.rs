@@ -4,7 +4,7 @@
 //! much of which marker has been read. This file only computes the table of states. It must not know about rules or
 //! formats.
 
-use crate::small::{self, List, Map};
+use std::collections::{BTreeMap, HashMap};
 
 /// A marker at which text ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,25 +25,6 @@ pub(crate) struct CharSet {
     pub(crate) negated: bool,
     /// Sorted, without repeats.
     pub(crate) chars: Vec<char>,
-}
-
-impl CharSet {
-    pub(crate) fn contains(&self, char: char) -> bool {
-        self.chars.contains(&char) != self.negated
-    }
-
-    /// Leaves out a character that it contains.
-    pub(crate) fn remove(&mut self, char: char) {
-        match (self.negated, self.chars.binary_search(&char)) {
-            (true, Err(at)) => self.chars.insert(at, char),
-            (false, Ok(at)) => _ = self.chars.remove(at),
-            _ => {}
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.negated && self.chars.is_empty()
-    }
 }
 
 /// How a state continues.
@@ -105,11 +86,11 @@ impl Until {
         let patterns: Vec<Pattern> = stops
             .iter()
             .map(|stop| Pattern {
-                core: stop.core.chars().list(),
-                confirm: stop.confirm.iter().map(|core| core.chars().list()).list(),
+                core: stop.core.chars().collect(),
+                confirm: stop.confirm.iter().map(|core| core.chars().collect()).collect(),
                 peek: stop.peek,
             })
-            .list();
+            .collect();
         let mut chars: Vec<char> = Vec::new();
         for stop in &patterns {
             chars.extend(&stop.core);
@@ -118,8 +99,9 @@ impl Until {
                 chars.extend(stop.confirm.iter().flatten());
             }
         }
-        small::sort_and_dedup(&mut chars);
-        let mut maker = Maker { patterns, chars, known: Map::new(), queue: Vec::new() };
+        chars.sort_unstable();
+        chars.dedup();
+        let mut maker = Maker { patterns, chars, known: HashMap::new(), queue: Vec::new() };
         let mut states: Vec<TextState> = Vec::new();
         maker.state(Progresses { items: Vec::new(), must_complete: false });
         while states.len() < maker.queue.len() {
@@ -134,14 +116,14 @@ struct Maker {
     patterns: Vec<Pattern>,
     /// All characters that occur in a stop.
     chars: Vec<char>,
-    known: Map<Progresses, usize>,
+    known: HashMap<Progresses, usize>,
     queue: Vec<Progresses>,
 }
 
 impl Maker {
     fn state(&mut self, known: Progresses) -> usize {
         let next = self.queue.len();
-        *self.known.get_or_insert_with(known.clone(), || {
+        *self.known.entry(known.clone()).or_insert_with(|| {
             self.queue.push(known);
             next
         })
@@ -149,7 +131,7 @@ impl Maker {
 
     fn text_state(&mut self, known: &Progresses) -> TextState {
         let mut transitions = Vec::new();
-        let mut targets: Map<usize, Vec<char>> = Map::new();
+        let mut targets: BTreeMap<usize, Vec<char>> = BTreeMap::new();
         let mut other: Option<usize> = None;
         if !known.must_complete {
             let plain = self.state(Progresses { items: Vec::new(), must_complete: false });
@@ -168,11 +150,9 @@ impl Maker {
             if let Some(next) = next
                 && Some(next) != other
             {
-                targets.get_or_insert_with(next, Default::default).push(char);
+                targets.entry(next).or_default().push(char);
             }
         }
-        let mut targets = targets.into_entries();
-        small::sort_by(&mut targets, |one, other| one.0.cmp(&other.0));
         for (target, chars) in targets {
             transitions.push(Transition::Char(CharSet { negated: false, chars }, target));
         }
@@ -242,7 +222,8 @@ impl Maker {
         if must_complete && items.is_empty() {
             return None;
         }
-        small::sort_and_dedup(&mut items);
+        items.sort_unstable();
+        items.dedup();
         Some(Progresses { items, must_complete })
     }
 }

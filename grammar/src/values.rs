@@ -3,12 +3,13 @@
 use serde_json::{Map, Value};
 use unjinja_runtime::schema::extend_pointer;
 
-use super::escaped::Escaped;
-use super::schema::{self, Count, SchemaError, Schemas, Special};
-use super::syntax::Syntax;
-use super::text_rules::other_than;
-use super::{Builder, Class, Expr, RuleId, Widened};
-use crate::small::List as _;
+use crate::builder::Builder;
+use crate::escaped::Escaped;
+use crate::expr::{Class, Expr, RuleId};
+use crate::key_order::Sorting;
+use crate::schema::{self, Count, SchemaError, Schemas, Widened};
+use crate::syntax::Syntax;
+use crate::text_rules::other_than;
 
 /// A place where a grammar accepts more than was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Wider {
 pub(super) struct Values {
     space: Option<RuleId>,
     pub(super) escaped: Escaped,
-    special: Special,
+    sorting: Option<Sorting>,
     pub(super) widened: Vec<Wider>,
     /// The first required value for which no text fits the schema, with the name of its tool.
     pub(super) error: Option<(String, SchemaError)>,
@@ -34,8 +35,8 @@ pub(super) struct Values {
 pub(super) const NAME: u32 = 64;
 
 impl Values {
-    pub(super) fn new(special: Special) -> Self {
-        Self { special, ..Self::default() }
+    pub(super) fn new(sorting: Option<Sorting>) -> Self {
+        Self { sorting, ..Self::default() }
     }
 
     /// Optional white space between pieces of syntax.
@@ -96,11 +97,11 @@ impl Values {
     ) -> Option<Expr> {
         builder.set_syntax(syntax);
         // An answer that has to match a schema is no argument, so that its keys are not sorted.
-        let sorting = self.special.sorting.filter(|_| !tool.is_empty());
-        let mut schemas = Schemas::with(builder, root, Special { sorting, ..self.special });
+        let sorting = self.sorting.filter(|_| !tool.is_empty());
+        let mut schemas = Schemas::with(builder, root, sorting);
         let compiled = schemas.compile(if hint.is_empty() { "value" } else { hint }, schema);
         let widened = schemas.widened().into_iter().map(|what| Wider { tool: tool.to_owned(), what });
-        for wider in widened.list() {
+        for wider in widened.collect::<Vec<_>>() {
             if !self.widened.contains(&wider) {
                 self.widened.push(wider);
             }
@@ -116,7 +117,7 @@ impl Values {
     /// The length of the strings that a schema of the document `root` allows. If its alternatives allow different lengths, this
     /// covers all of them, and the flag is false.
     pub(super) fn string_length(&self, builder: &mut Builder, root: &Value, schema: &Value) -> Option<(Count, bool)> {
-        Schemas::with(builder, root, Special::default()).string_length(schema)
+        Schemas::new(builder, root).string_length(schema)
     }
 
     /// Reports keywords that are not checked for raw text.

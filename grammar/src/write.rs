@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Builder, Class, Expr, ExprKind, IntoExpr, RuleId};
+use crate::builder::{Builder, IntoExpr};
+use crate::expr::{Class, Expr, ExprKind, RuleId};
 
 impl Builder {
     /// The grammar as text: the rule `root`, and the rules that it needs, in the order in which it needs them.
@@ -48,6 +49,24 @@ pub(super) fn count(out: &mut String, min: u32, max: Option<u32>) {
         (min, None) => write!(out, "{{{min},}}"),
         (min, Some(max)) if min == max => write!(out, "{{{min}}}"),
         (min, Some(max)) => write!(out, "{{{min},{max}}}"),
+    };
+}
+
+/// A character. It is escaped if it is `special` or hard to see; `short` says whether `\x` with two digits is an escape.
+pub(super) fn character(out: &mut String, character: char, special: &[char], short: bool) {
+    let _ = match character {
+        '\n' => out.write_str("\\n"),
+        '\r' => out.write_str("\\r"),
+        '\t' => out.write_str("\\t"),
+        character if special.contains(&character) => write!(out, "\\{character}"),
+        '\'' | '"' | '\\' => out.write_char(character),
+        // Control characters, unusual spaces and combining characters.
+        character if character.escape_debug().nth(1).is_some() => match u32::from(character) {
+            code @ 0..=0xFF if short => write!(out, "\\x{code:02X}"),
+            code @ 0..=0xFFFF => write!(out, "\\u{code:04X}"),
+            code => write!(out, "\\U{code:08X}"),
+        },
+        character => out.write_char(character),
     };
 }
 
@@ -166,23 +185,12 @@ impl Writer<'_> {
         }
     }
 
-    fn character(&mut self, character: char, special: &[char]) {
-        let _ = match character {
-            '\n' => self.out.write_str("\\n"),
-            '\r' => self.out.write_str("\\r"),
-            '\t' => self.out.write_str("\\t"),
-            // llama.cpp has no escape for the hyphen.
-            '-' if special.contains(&'-') => self.out.write_str("\\x2D"),
-            character if special.contains(&character) => write!(self.out, "\\{character}"),
-            '\'' | '"' | '\\' => self.out.write_char(character),
-            // Control characters, unusual spaces and combining characters.
-            character if character.escape_debug().nth(1).is_some() => match u32::from(character) {
-                code @ 0..=0xFF => write!(self.out, "\\x{code:02X}"),
-                code @ 0x100..=0xFFFF => write!(self.out, "\\u{code:04X}"),
-                code => write!(self.out, "\\U{code:08X}"),
-            },
-            character => self.out.write_char(character),
-        };
+    fn character(&mut self, one: char, special: &[char]) {
+        // llama.cpp has no escape for the hyphen.
+        if one == '-' && special.contains(&'-') {
+            return self.out.push_str("\\x2D");
+        }
+        character(&mut self.out, one, special, true);
     }
 }
 

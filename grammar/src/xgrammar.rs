@@ -9,10 +9,11 @@ mod ebnf;
 mod format;
 
 use format::{Begin, Format, StructuralTag, Tag};
+use std::collections::HashSet;
 
-use super::free_text::{FreeText, TextPart};
-use super::{Builder, Expr, ExprKind, RuleId};
-use crate::small::Set;
+use crate::builder::Builder;
+use crate::expr::{Expr, ExprKind, RuleId};
+use crate::free_text::{FreeText, TextPart};
 
 /// The structural tag of a turn.
 pub(super) fn structural_tag(builder: &Builder, root: Expr) -> String {
@@ -250,7 +251,7 @@ impl Formats<'_> {
 
     /// Whether a free text of the turn begins here, or follows something that does not contain one.
     fn leads_to_text(&self, expr: Expr) -> bool {
-        let mut seen: Set<RuleId> = self.open.iter().copied().collect();
+        let mut seen: HashSet<RuleId> = self.open.iter().copied().collect();
         let mut pending = vec![expr];
         while let Some(expr) = pending.pop() {
             match self.builder.kind(expr) {

@@ -13,7 +13,6 @@ mod program;
 mod readers;
 #[doc(hidden)]
 pub mod schema;
-mod sorting;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tools;
@@ -52,7 +51,6 @@ pub mod abi {
     pub use crate::limits::{MAX_HELD, MAX_NAME, MAX_SPACE};
     pub use crate::message::Channel;
     pub use crate::program::*;
-    pub use crate::sorting::{places, sort, sort_by, sort_by_key};
 
     /// What generated types of tools are made with.
     #[cfg(feature = "types")]
@@ -66,8 +64,6 @@ pub mod abi {
 #[doc(hidden)]
 pub mod literals {
     pub use crate::readers::json::{Lexer, StablePrefix, StableText, Start, Stop, Token};
-    pub use crate::readers::number::NumberPrefix;
-    pub use crate::readers::words::Word;
 }
 
 /// Reads one Python literal at the start of a text. Returns its JSON and its length in bytes; `None` if there is no

@@ -1,4 +1,4 @@
-//! What JSON schemas say, for everything that reads them. The parser types arguments by it while it runs; grammars, verdicts
+//! What JSON schemas say, for everything that reads them. The parser types arguments by it while it runs; grammars
 //! and generated types use the same resolver, so that all of them agree on which schema a `$ref` names, which schemas speak
 //! about a value, and how large and how deep a schema may be. `docs/schema.md` lists what is supported.
 //!

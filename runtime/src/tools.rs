@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::schema::{Arguments, member};
-use crate::sorting::order;
 
 #[cfg(test)]
 pub(crate) use crate::schema::References;
@@ -143,7 +142,8 @@ impl Tools {
         mut problems: Vec<ToolsProblem>,
         path: &dyn Fn(usize) -> String,
     ) -> Result<Self, ToolsError> {
-        let mut by_name = order(tools.len(), &|one, other| tools[one].name.cmp(&tools[other].name));
+        let mut by_name: Vec<usize> = (0..tools.len()).collect();
+        by_name.sort_unstable_by(|one, other| (&tools[*one].name, one).cmp(&(&tools[*other].name, other)));
         by_name.retain(|&at| !tools[at].name.is_empty());
         let mut firsts: Vec<usize> = (0..tools.len()).collect();
         for alike in by_name.chunk_by(|&a, &b| tools[a].name == tools[b].name) {

@@ -13,7 +13,6 @@ use crate::read::{self, Shape};
 use crate::rules;
 use crate::text;
 use crate::write;
-use unjinja_runtime::abi::sort_by;
 
 /// A key that differs between two specs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,7 +61,7 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
     }
     let labels: Vec<&str> = keys.iter().filter_map(|key| label(key)).collect();
     let mut ranked: Vec<_> = keys.iter().map(|key| (rank(key, &shape, &labels), *key)).collect();
-    sort_by(&mut ranked, |(one, _), (other, _)| one.cmp(other));
+    ranked.sort_by(|(one, _), (other, _)| one.cmp(other));
     let get = |keys: &[(String, Node)], key: &str| {
         let found = keys.iter().find(|(name, _)| name == key);
         found.map(|(_, node)| node.clone())

@@ -8,7 +8,6 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::text;
-use unjinja_runtime::abi::sort_by_key;
 
 /// Characters of a source line that an excerpt shows at most.
 const EXCERPT_WIDTH: usize = 100;
@@ -76,7 +75,7 @@ impl Problem {
 impl SpecError {
     /// The problems of one file in the order of the file; `None` without problems.
     pub(crate) fn from_problems(mut problems: Vec<Problem>) -> Option<Self> {
-        sort_by_key(&mut problems, |problem| (problem.line, problem.column));
+        problems.sort_by_key(|problem| (problem.line, problem.column));
         problems.dedup();
         (!problems.is_empty()).then_some(Self { problems })
     }

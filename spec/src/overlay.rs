@@ -13,7 +13,6 @@ use crate::parse;
 use crate::read::{self, Scope};
 use crate::status::Status;
 use crate::text;
-use unjinja_runtime::abi::sort_by_key;
 
 /// Keys that an overlay cannot set: facts about the template and about the analysis.
 const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "template.also", "evidence"];
@@ -87,7 +86,7 @@ impl Overlay {
             Ok(leaf) => keys.push(leaf),
             Err(problem) => problems.push(*problem),
         });
-        sort_by_key(&mut keys, |leaf| leaf.shown.line);
+        keys.sort_by_key(|leaf| leaf.shown.line);
         match SpecError::from_problems(problems) {
             None => Ok(Self { source, root, keys }),
             Some(error) => Err(error),

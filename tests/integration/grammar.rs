@@ -5,10 +5,10 @@ use crate::support::grammar::{is_reported, load, refuses, rendered, sentences, w
 use crate::support::{Failure, Model, corpus, models, own_models, root};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use unjinja::abi::{Action, Needs, Origin};
+use unjinja::abi::{Action, Origin};
 use unjinja::{GrammarOptions, Integers, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
-use unjinja_grammar::GrammarExt;
+use unjinja_grammar::Wider;
 use unjinja_render::Template;
 use unjinja_spec::{REPEATED_NAME, StartsIn};
 use unjinja_testkit::sample;
@@ -77,26 +77,6 @@ fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)
             options().tool_choice(ToolChoice::Named("get_weather".to_owned())).parallel_tool_calls(false),
         ),
     ]
-}
-
-/// A compiled parser says what its grammar needs, so that an application links no more. Nothing may be missing in the grammar.
-#[test]
-fn a_compiled_parser_has_all_that_its_grammar_needs() -> Result<(), Failure> {
-    let tools = tools()?;
-    let mut little = 0;
-    for parser in unjinja_generated::all() {
-        for (what, tools, options) in requests(&tools) {
-            let linked = match tools {
-                Some(tools) => parser.grammar(tools, &options),
-                None => parser.grammar_for_any(&options),
-            };
-            let whole = unjinja_grammar::grammar(parser.program(), tools, &options);
-            assert!(linked == whole, "{}: {what}", parser.info().name);
-        }
-        little += usize::from(parser.needs() != Needs::ALL);
-    }
-    assert!(little > 30, "{little} parsers need less than all");
-    Ok(())
 }
 
 /// What follows the end of a turn is read no more, so no text may hold that end: the call after it would be lost.
@@ -477,8 +457,11 @@ fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> 
     Ok(())
 }
 
+/// Longer than the limit of 6 by more than the white space that any template writes.
+const LONG: &str = "abcdefghijklmnopqrst";
+
 /// Strings around the limits of 2 and 6 characters, among them beginnings of markers and white space that templates write too.
-const STRINGS: [&str; 14] = [
+const STRINGS: [&str; 15] = [
     "",
     "a",
     "ab",
@@ -493,15 +476,16 @@ const STRINGS: [&str; 14] = [
     "a\nb",
     "ab\n\ncd",
     "abcd\n\ncd",
+    LONG,
 ];
 
 #[test]
-fn strings_are_as_long_as_their_schema_says_in_every_format() -> Result<(), Failure> {
+fn strings_keep_to_their_length_or_the_grammar_says_so() -> Result<(), Failure> {
     let tools = Tools::from_json(
         r#"[{"name": "note", "parameters": {"type": "object", "additionalProperties": false, "required": ["text"],
             "properties": {"text": {"type": "string", "minLength": 2, "maxLength": 6}}}}]"#,
     )?;
-    let (mut accepted, mut rejected, mut problems) = (0, 0, Vec::new());
+    let (mut accepted, mut rejected, mut counted, mut problems) = (0, 0, 0, Vec::new());
     for model in all_models()?.iter().filter(|model| has_calls(model)) {
         let name = &model.spec.template.name;
         // What is drawn may begin where a prompt ends, or where a call is announced.
@@ -511,9 +495,11 @@ fn strings_are_as_long_as_their_schema_says_in_every_format() -> Result<(), Fail
         for request in [GrammarOptions::new(), prompted] {
             let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &request)?;
             let rules = load(&grammar).map_err(|error| format!("{name}: {error}"))?;
-            if !grammar.widened.is_empty() {
+            let is_length = |wider: &Wider| ["minLength", "maxLength"].contains(&&*wider.what.keyword);
+            if !grammar.widened.iter().all(is_length) {
                 problems.push(format!("{name}: {:?}", grammar.widened));
             }
+            counted += usize::from(grammar.widened.is_empty());
             grammars.push((grammar, rules));
         }
         for string in STRINGS {
@@ -529,7 +515,9 @@ fn strings_are_as_long_as_their_schema_says_in_every_format() -> Result<(), Fail
             let refusals = grammars.iter().map(|(grammar, rules)| refuses(grammar, rules, &turn));
             let refusals = refusals.collect::<Result<Vec<_>, _>>()?;
             let accepts = refusals.iter().any(Option::is_none);
-            if accepts != wanted {
+            // Raw text is counted in rounds, which is reported.
+            let may_differ = string != LONG && grammars.iter().any(|(grammar, _)| !grammar.widened.is_empty());
+            if accepts != wanted && (wanted || !may_differ) {
                 problems.push(format!("{name}: {string:?} should be {wanted}: {refusals:?}\n    {turn:?}"));
             }
             accepted += usize::from(accepts);
@@ -537,6 +525,9 @@ fn strings_are_as_long_as_their_schema_says_in_every_format() -> Result<(), Fail
         }
     }
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
-    assert!(accepted > 400 && rejected > 200, "{accepted} accepted, {rejected} rejected");
+    assert!(
+        accepted > 400 && rejected > 200 && counted > 20,
+        "{accepted} accepted, {rejected} rejected, {counted} grammars count exactly"
+    );
     Ok(())
 }

@@ -118,8 +118,7 @@ pub use unjinja_runtime::{TypedCallError, TypedCallProblem};
 
 #[cfg(feature = "grammar")]
 pub use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, Integers, SpecialToken, Target, ToolChoice, Verdict,
-    VerdictKind, Verdicts,
+    Grammar, GrammarError, GrammarExt, GrammarOptions, Integers, SpecialToken, Target, ToolChoice,
 };
 
 #[cfg(feature = "macros")]

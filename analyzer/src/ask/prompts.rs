@@ -4,7 +4,6 @@ use crate::conversation::Style;
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 use crate::text;
-use unjinja_runtime::abi::sort_by_key;
 
 /// The end of a prompt.
 #[derive(Clone, Debug)]
@@ -47,7 +46,7 @@ const OTHER_VARIABLES: [&str; 14] = [
 pub(super) fn switches(probe: &Probe<'_>) -> Vec<String> {
     let mut names: Vec<String> =
         probe.variables.iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).cloned().collect();
-    sort_by_key(&mut names, |name| !speaks_of_thinking(name));
+    names.sort_by_key(|name| !speaks_of_thinking(name));
     names
 }
 

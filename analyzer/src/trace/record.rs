@@ -8,7 +8,6 @@ use crate::ask::{CallTurns, NUMBER, Observed, Prompt, Reasoned};
 use crate::experiment::Experiment;
 use crate::observed::LabelledTurn;
 use crate::probe::Variable;
-use unjinja_runtime::abi::sort_by_key;
 
 /// The comparisons of an analysis, in the order in which `explain` lists their subjects.
 pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
@@ -63,7 +62,7 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
     }
     let handed = Comparison::new(Experiment::Capability, "a call, its result, and a later system message");
     list.push(record.found(handed, &MESSAGES).because("the template renders them in these forms"));
-    sort_by_key(&mut list, |one| Experiment::ALL.iter().position(|experiment| *experiment == one.experiment));
+    list.sort_by_key(|one| Experiment::ALL.iter().position(|experiment| *experiment == one.experiment));
     list
 }
 

@@ -1,4 +1,4 @@
-//! What each reader of schemas does with a keyword: typing (the parser), grammars, verdicts and generated types. The cases are
+//! What each reader of schemas does with a keyword: typing (the parser), grammars and generated types. The cases are
 //! data: `keywords.json` lists schemas, each with a keyword, arguments that fit, and arguments that do not fit because of that
 //! keyword. What the readers do with them is the table in `docs/schema.md`, which the module [`schema`](super::schema)
 //! compares.
@@ -10,14 +10,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use unjinja_gbnf::Grammar;
-use unjinja_grammar::{Builder, Verdicts, compile_schema};
+use unjinja_grammar::{Builder, compile_schema};
 use unjinja_runtime::schema::MAX_DEPTH;
-use unjinja_runtime::{Event, Tool, Tools, Types};
+use unjinja_runtime::{Tool, Tools, Types};
 
 /// A line of the table.
 struct Row {
     keyword: String,
-    cells: [&'static str; 4],
+    cells: [&'static str; 3],
 }
 
 /// A tool with one argument `a`, or with these parameters.
@@ -37,18 +37,6 @@ fn rejects(parameters: &Value, arguments: &Value) -> Result<Option<bool>, String
     let grammar = Grammar::parse(&text).unwrap_or_else(|error| panic!("{error}\n{parameters}\n{text}"));
     let rejected = grammar.check(&arguments.to_string()).is_err();
     Ok((rejected || widened.is_empty()).then_some(rejected))
-}
-
-fn has_verdict(parameters: &Value, arguments: &Value) -> bool {
-    let mut verdicts = Verdicts::new(&tools(parameters));
-    let json = arguments.to_string();
-    [
-        Event::ToolCallStart { index: 0, name: "f", id: None },
-        Event::ToolCallArguments { index: 0, json: &json },
-        Event::ToolCallEnd { index: 0, complete: true },
-    ]
-    .iter()
-    .any(|event| !verdicts.event(event).is_empty())
 }
 
 /// The code of the generated types.
@@ -90,19 +78,16 @@ fn row(case: &Value, problems: &mut Vec<String>) -> Row {
         (rejects(strict, &good) == Ok(Some(true)), "the grammar rejects what fits"),
         (grammar == "ignored in silence", "the grammar accepts what does not fit, and does not report it"),
         (rejects(loose, &bad) == Ok(Some(true)), "the grammar rejects what does not fit for another reason"),
-        (has_verdict(strict, &good), "there is a verdict about what fits"),
-        (has_verdict(loose, &bad), "there is a verdict about what does not fit for another reason"),
     ] {
         problems.extend(is_wrong.then(|| format!("{why}: {case}")));
     }
-    let verdicts = if has_verdict(strict, &bad) { "yes" } else { "ignored" };
     let types = match code(&with) {
         Err(_) => "refused",
         Ok(text) if Ok(&text) == code(&without).as_ref() => "ignored",
         Ok(_) => "yes",
     };
     let title = case["title"].as_str().map_or_else(|| format!("`{keyword}`"), str::to_owned);
-    Row { keyword: title, cells: [typing, grammar, verdicts, types] }
+    Row { keyword: title, cells: [typing, grammar, types] }
 }
 
 fn rows() -> Vec<Row> {
@@ -116,7 +101,7 @@ fn rows() -> Vec<Row> {
 
 /// The table of the page.
 pub fn table() -> String {
-    let mut out = String::from("| keyword | typing | grammars | verdicts | types |\n|---|---|---|---|---|\n");
+    let mut out = String::from("| keyword | typing | grammars | types |\n|---|---|---|---|\n");
     for Row { keyword, cells } in rows() {
         let _ = writeln!(out, "| {keyword} | {} |", cells.join(" | "));
     }
@@ -130,8 +115,8 @@ fn every_reader_resolves_every_spelling_of_a_reference() {
     let references: Vec<&Row> = rows.iter().filter(is_reference).collect();
     assert!(references.len() > 8, "{}", references.len());
     for Row { keyword, cells } in references {
-        let to_nothing = ["ignored", "reported", "ignored", "refused"];
-        let expected = if keyword.contains("no schema") { to_nothing } else { ["yes"; 4] };
+        let to_nothing = ["ignored", "reported", "refused"];
+        let expected = if keyword.contains("no schema") { to_nothing } else { ["yes"; 3] };
         assert_eq!(cells, &expected, "{keyword}");
     }
 }
@@ -152,13 +137,11 @@ fn every_reader_follows_references_equally_far() {
     let near = chain(MAX_DEPTH - 4);
     assert_eq!(types(&near), Types::INTEGER);
     assert_eq!(rejects(&near, &bad), Ok(Some(true)));
-    assert!(has_verdict(&near, &bad));
     assert!(code(&near).is_ok_and(|code| code.contains("i64")));
     for length in [MAX_DEPTH + 4, 1000, 10_000] {
         let far = chain(length);
         assert_eq!(types(&far), Types::UNKNOWN);
         assert_eq!(rejects(&far, &bad), Ok(None));
-        assert!(!has_verdict(&far, &bad));
         let error = code(&far).expect_err("it is too deep");
         assert!(error.contains("nested too deeply"), "{error}");
     }
@@ -182,7 +165,6 @@ fn listed_values_are_tested_through_every_reference() {
                 (Ok(Some(false)), Ok(Some(true))),
                 "{schema}"
             );
-            assert!(!has_verdict(&schema, &good) && has_verdict(&schema, &bad), "{schema}");
         }
     }
 }

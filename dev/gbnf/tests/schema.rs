@@ -256,9 +256,8 @@ fn no_valid_value_is_refused_and_what_is_widened_is_said() {
 /// The beginning of the page.
 const INTRODUCTION: &str = "# JSON schemas
 
-A tool says with a JSON schema which arguments it takes. Four parts of unjinja read it: *typing*, by which the parser knows whether
-the text `7` is a number or a string; *grammars* for constrained sampling; *verdicts* about calls while the model writes them; and
-generated Rust *types*. They share one resolver, `runtime/src/schema`, so they agree on which schema a reference names and how far
+A tool says with a JSON schema which arguments it takes. Three parts of unjinja read it: *typing*, by which the parser knows whether
+the text `7` is a number or a string; *grammars* for constrained sampling; and generated Rust *types*. They share one resolver, `runtime/src/schema`, so they agree on which schema a reference names and how far
 it is followed. The tests in `dev/gbnf/tests` write this page (`UPDATE_EXPECT=1 cargo test -p unjinja-gbnf --test integration`).
 
 ## What is supported
@@ -266,8 +265,7 @@ it is followed. The tests in `dev/gbnf/tests` write this page (`UPDATE_EXPECT=1 
 Each line is a schema in `dev/gbnf/tests/keywords.json` with arguments that fit it, and arguments that do not fit because of the
 keyword.
 
-- *yes*: the parser gives the argument another type; the grammar rejects the arguments; there is a verdict about them; the Rust
-  type is another one.
+- *yes*: the parser gives the argument another type; the grammar rejects the arguments; the Rust type is another one.
 - *ignored*: nothing changes.
 - *reported*: the grammar accepts the arguments, and its report says what is not checked.
 - *refused*: an error, with the place in the schema.
@@ -276,7 +274,7 @@ keyword.
 
 /// What the readers share.
 const RESOLVER: &str = "
-A keyword that is not in the table is ignored. The names of types are those of JSON Schema; typing, grammars and verdicts also read
+A keyword that is not in the table is ignored. The names of types are those of JSON Schema; typing and grammars also read
 `str`, `int`, `float`, `bool`, `dict`, `list` and the like in any case of letters, types refuse them. Where a format writes nested
 values as tags, typing reads `items` too.
 
@@ -287,9 +285,9 @@ values as tags, typing reads `items` too.
 - `$dynamicRef` and `$recursiveRef` are read as `$ref`. Keywords next to a reference hold too.
 - A schema with an `$id` inside a document is a resource of its own, and references in it are relative to it. Where two resources
   of a document have a schema for a reference, it names none.
-- A reference to no schema is ignored by typing and verdicts, reported by grammars, and refused by types. References in a circle,
+- A reference to no schema is ignored by typing, reported by grammars, and refused by types. References in a circle,
   with nothing between, say nothing; types refuse them.
-- `allOf`: typing intersects the types of the parts; if they exclude each other, the first one counts. Grammars and verdicts check
+- `allOf`: typing intersects the types of the parts; if they exclude each other, the first one counts. Grammars check
   all parts. Types merge objects: `properties` and `required` are joined, a member that several parts describe is merged in turn,
   and `additionalProperties: false` of one part is dropped. If a part has another type, `enum`, `const`, `items`, `anyOf`, `oneOf`,
   `nullable`, or a schema in `additionalProperties`, the whole is a `serde_json::Value`.
@@ -301,9 +299,9 @@ values as tags, typing reads `items` too.
 /// The limits, as the code has them.
 fn limits() -> String {
     format!(
-        "| limit | typing | grammars | verdicts | types |\n|---|---|---|---|---|\n\
-         | {MAX_SCHEMAS} schemas, counted each time that a reference leads to one | unknown type | reported | ignored | refused |\n\
-         | {MAX_DEPTH} schemas inside each other, or in a chain of references | unknown type | reported | ignored | refused |\n\n"
+        "| limit | typing | grammars | types |\n|---|---|---|---|\n\
+         | {MAX_SCHEMAS} schemas, counted each time that a reference leads to one | unknown type | reported | refused |\n\
+         | {MAX_DEPTH} schemas inside each other, or in a chain of references | unknown type | reported | refused |\n\n"
     )
 }
 
@@ -311,14 +309,13 @@ fn limits() -> String {
 const FIXED: &str = "
 ## Strings that are written as raw text
 
-Many formats write a string as it is between two markers, without quotes and escapes (`<parameter=city>Paris</parameter>`). A
-grammar keeps to `enum`, `const`, `minLength` and `maxLength` there too, and to a `format` without a `pattern` or a length. White
-space that the template writes next to the markers is not counted: it is not part of the string.
+Many formats write a string verbatim between two markers, without quotes and escapes (`<parameter=city>Paris</parameter>`). A
+grammar keeps to `enum` and `const` there too, to `maxLength` up to about 100,000, and to a `format` without a `pattern` or a length.
+`minLength` and `pattern` are not checked.
 
-Counting such text takes a rule for each character and each beginning of the closing marker. If there are more than 4,096 rules (a
-`maxLength` of 30 to 800, depending on the markers), or more than 16,384 for all strings of a grammar, only texts that
-contain no beginning of the closing marker are counted exactly; others may be longer, and a `minLength` is not checked. The grammar
-reports this. A `pattern` is not checked. A length is not checked where the schema has no `type`: the text may then be a number.
+The length of such a text is not counted exactly: it may be longer where it contains the beginning of its closing marker, and by the
+white space that the template writes before that marker. The grammar reports this. No valid text is refused. A length is not checked
+where the schema has no `type`: the text may then be a number.
 
 ## What a grammar requires beyond the schema
 
@@ -333,44 +330,6 @@ A schema allows one value to be written in several ways. A grammar is stricter:
 - Integers have no exponent, and no fraction except zeros. With `GrammarOptions::integers(Integers::Plain)` they have none at all: `4.0` is
   an integer for JSON Schema, but not for most typed languages. A number with an exponent that has a lower or upper bound begins
   with one digit other than 0 and a fraction.
-
-## Verdicts
-
-`unjinja_grammar::Verdicts` judges calls while the model writes them, where no grammar is used or its engine is not trusted. It
-takes the events of a stream and says what does not fit, with the path of the value, as soon as it is certain. A verdict is
-final: no continuation of the text could make the call fit. So a server can stop the model at the first one.
-
-| what is judged | keywords | kind | when it is certain |
-|---|---|---|---|
-| the tool | | `unknown_tool` | when the name is complete |
-| the text | | `malformed` | at the byte that no JSON can have there; if the text is cut off in a complete call, at its end |
-| the type | `type` | `wrong_type` | at the first byte of the value; a number that is not an integer, after it |
-| listed and excluded values | `enum`, `const`, `not` | `not_listed` | at the character or digit with which no listed value continues; else at the end of the value |
-| the size of a number | `minimum`, `maximum`, … | `out_of_range` | after the number; at its first digit if the sign decides |
-| the length of a string | `minLength`, `maxLength` | `wrong_length` | at the first character over the maximum; a short string at its end |
-| the form of a string | `pattern`, `format` | `wrong_pattern` | at the character with which nothing matches; else at the end of the string |
-| the name of a member | `additionalProperties`, `patternProperties`, `propertyNames`, … | `unknown_member` | when the name is complete |
-| missing members | `required`, `dependentRequired`, … | `missing_member` | at the end of the object |
-| the number of members or items | `maxProperties`, `maxItems`, … | `wrong_member_count`, `wrong_item_count` | where the first one over the maximum begins; too few at the end |
-| items that must be there | `contains` | `missing_item` | at the end of the array |
-| several alternatives | `anyOf`, `oneOf`, `if`, … | that of all that were left, else `no_alternative` | when none of them is possible any more |
-
-- *The subset is that of the grammar.* Both read a schema in the same resolved form. What a grammar widens is not judged either,
-  with three exceptions that a judge can follow and a grammar cannot: the length of a string with a pattern, several patterns of
-  one string, and the number of members where some are named. `multipleOf` is judged where a grammar lists the multiples.
-- *What a grammar requires beyond the schema is not judged:* the order of members, white space, escapes. A number may be written
-  with an exponent, so `1.5` is not yet wrong where an integer is expected (`1.5e1` is one), and `12` not where 5 is the maximum.
-- A member that comes twice is judged twice, and counted twice.
-- After the verdict about a value, the rest is judged as if the value had fitted. One call has at most 16 verdicts unless
-  `Verdicts::per_call` says otherwise. After `malformed` there are none.
-- A complete call without arguments has `{}`. There is no verdict about what a call lacks that was cut short.
-- Arguments that a model writes in tags are judged as the JSON that they become. The last byte of a number is known only
-  with the next argument or with the end of the call.
-
-Time is linear in the text. Memory is bounded by the schema and by how deep the arguments are nested. Beyond these limits there
-are no verdicts: arguments nested deeper than 512; a value with more than 256 alternatives that are not plain
-constants; a pattern of more than 2,000 states; a schema of more than 20,000 nodes; names longer than 256 bytes where
-patterns or rules for names are concerned.
 ";
 
 #[test]

@@ -9,7 +9,6 @@ use unjinja_spec::{FormatSpec, tags};
 
 use super::origin::{PromptWriters, TokenVerdict};
 use crate::prompt::LabelledPrompt;
-use unjinja_runtime::abi::{sort, sort_by_key};
 
 /// Texts of a template that its tokenizer probably counts among its control tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ impl LikelyTokens {
         let is_token = !end.contains(char::is_whitespace) && tags(end).is_empty();
         tokens.extend(is_token.then(|| end.to_owned()));
         tokens.retain(|token| !token.is_empty());
-        sort(&mut tokens);
+        tokens.sort();
         tokens.dedup();
         Self(tokens)
     }
@@ -53,7 +52,7 @@ impl LikelyTokens {
         };
         let mut found: Vec<Range<usize>> = self.0.iter().flat_map(places).collect();
         found.retain(|range| writers.verdict(range) == TokenVerdict::Control);
-        sort_by_key(&mut found, |range| (range.start, Reverse(range.end)));
+        found.sort_by_key(|range| (range.start, Reverse(range.end)));
         let mut end = 0;
         found.retain(|range| {
             let is_next = range.start >= end;

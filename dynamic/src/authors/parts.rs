@@ -6,7 +6,6 @@ use serde_json::Value;
 use unjinja_render::{Labels, Origin};
 
 use super::origin::root;
-use unjinja_runtime::abi::sort_by_key;
 
 /// A part of a message or of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +63,7 @@ impl PromptParts {
                 _ => None,
             })
             .collect();
-        sort_by_key(&mut messages, |(range, _)| range.start);
+        messages.sort_by_key(|(range, _)| range.start);
         let roles = Roles(&context["messages"]);
         let spans = labels.spans().iter().map(|span| {
             let (message, part) = match &span.origin {
@@ -128,7 +127,7 @@ impl PromptParts {
     pub(super) fn tell(&mut self, message: usize, ranges: Vec<Range<usize>>) {
         self.messages.retain(|(_, of)| *of != message);
         self.messages.extend(ranges.into_iter().map(|range| (range, message)));
-        sort_by_key(&mut self.messages, |(range, _)| range.start);
+        self.messages.sort_by_key(|(range, _)| range.start);
     }
 
     /// The texts of fields that meet a range, and their messages. The role of a message is none of them.

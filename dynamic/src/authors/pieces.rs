@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::parts::{PromptParts, TokenPart};
-use unjinja_runtime::abi::sort;
 
 /// A piece of a prompt: whose message it belongs to, what it is, and whether the model writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub struct PromptPiece {
 pub(super) fn pieces(length: usize, parts: &PromptParts, by_model: &[Range<usize>]) -> Vec<PromptPiece> {
     let mut cuts: Vec<usize> = parts.cuts().chain(by_model.iter().flat_map(|range| [range.start, range.end])).collect();
     cuts.push(length);
-    sort(&mut cuts);
+    cuts.sort();
     cuts.dedup();
     let mut pieces: Vec<PromptPiece> = Vec::new();
     let mut start = 0;

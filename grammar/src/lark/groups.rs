@@ -1,19 +1,21 @@
 //! Groups the stop markers of a free text that have the same continuation everywhere. A group shares one rule and its final
 //! states. Formats whose headers have many parts have hundreds of such markers.
 
-use crate::small::{self, Map, Set};
-use crate::{Builder, Expr, ExprKind, RuleId};
+use std::collections::{HashMap, HashSet};
+
+use crate::builder::Builder;
+use crate::expr::{Expr, ExprKind, RuleId};
 
 /// What follows each stop of a text where the text is used once: the numbers of expressions.
-type Continuations = Map<usize, Vec<usize>>;
+type Continuations = HashMap<usize, Vec<usize>>;
 
 /// The stops of all texts, in groups.
 #[derive(Default)]
 pub(super) struct Groups {
     /// For each text and each of its stops: the first stop of its group.
-    first: Map<(usize, usize), usize>,
+    first: HashMap<(usize, usize), usize>,
     /// The rules of texts: by the text, the state in which it begins, and its stop.
-    rules: Map<(usize, usize, usize), RuleId>,
+    rules: HashMap<(usize, usize, usize), RuleId>,
 }
 
 impl Groups {
@@ -22,16 +24,17 @@ impl Groups {
         let order = builder.needed(root, |rule| rule.text.is_some());
         let rules = order.iter().filter_map(|id| builder.get(*id));
         let exprs = rules.filter(|rule| rule.text.is_none()).filter_map(|rule| rule.expr).chain([root]);
-        let mut finder = Finder { builder, known: Map::new(), uses: Map::new() };
+        let mut finder = Finder { builder, known: HashMap::new(), uses: HashMap::new() };
         exprs.for_each(|expr| finder.visit(expr));
         let mut groups = Self::default();
-        for (text, uses) in finder.uses.into_entries() {
+        for (text, uses) in finder.uses {
             let mut stops: Vec<usize> = uses.iter().flat_map(|next| next.keys().copied()).collect();
-            small::sort_and_dedup(&mut stops);
-            let mut firsts: Map<Vec<Option<&Vec<usize>>>, usize> = Map::new();
+            stops.sort_unstable();
+            stops.dedup();
+            let mut firsts: HashMap<Vec<Option<&Vec<usize>>>, usize> = HashMap::new();
             for stop in stops {
                 let follows = uses.iter().map(|next| next.get(&stop)).collect();
-                let first = *firsts.get_or_insert_with(follows, || stop);
+                let first = *firsts.entry(follows).or_insert(stop);
                 groups.first.insert((text, stop), first);
             }
         }
@@ -39,7 +42,8 @@ impl Groups {
             if let Some(part) = builder.get(id).and_then(|rule| rule.text)
                 && let Some(stop) = part.stop
             {
-                groups.rules.get_or_insert_with((part.text, part.from, groups.of(part.text, stop)), || id);
+                let group = groups.of(part.text, stop);
+                groups.rules.entry((part.text, part.from, group)).or_insert(id);
             }
         }
         groups
@@ -51,7 +55,7 @@ impl Groups {
     }
 
     /// The stops of a text that lead anywhere.
-    pub(super) fn used(&self, text: usize) -> Set<usize> {
+    pub(super) fn used(&self, text: usize) -> HashSet<usize> {
         self.first.keys().filter(|(known, _)| *known == text).map(|(_, stop)| *stop).collect()
     }
 
@@ -66,13 +70,13 @@ impl Groups {
 struct Finder<'b> {
     builder: &'b Builder,
     /// Numbers of what follows texts.
-    known: Map<Vec<Expr>, usize>,
-    uses: Map<usize, Vec<Continuations>>,
+    known: HashMap<Vec<Expr>, usize>,
+    uses: HashMap<usize, Vec<Continuations>>,
 }
 
 impl Finder<'_> {
     fn visit(&mut self, expr: Expr) {
-        let mut here: Map<usize, Continuations> = Map::new();
+        let mut here: HashMap<usize, Continuations> = HashMap::new();
         for one in self.builder.alternatives(expr).iter() {
             let parts = self.builder.parts(*one);
             for (at, part) in parts.iter().enumerate() {
@@ -81,9 +85,7 @@ impl Finder<'_> {
                         let part = self.builder.get(rule).and_then(|rule| rule.text);
                         if let Some((text, stop)) = part.and_then(|part| Some((part.text, part.stop?))) {
                             let rest = self.number(&parts[1..]);
-                            here.get_or_insert_with(text, Default::default)
-                                .get_or_insert_with(stop, Vec::new)
-                                .push(rest);
+                            here.entry(text).or_default().entry(stop).or_default().push(rest);
                         }
                     }
                     // A text inside a sequence: a use of its own.
@@ -93,14 +95,17 @@ impl Finder<'_> {
                 }
             }
         }
-        for (text, mut continuations) in here.into_entries() {
-            continuations.values_mut().for_each(small::sort_and_dedup);
-            self.uses.get_or_insert_with(text, Vec::new).push(continuations);
+        for (text, mut continuations) in here {
+            for rests in continuations.values_mut() {
+                rests.sort_unstable();
+                rests.dedup();
+            }
+            self.uses.entry(text).or_default().push(continuations);
         }
     }
 
     fn number(&mut self, rest: &[Expr]) -> usize {
         let fresh = self.known.len();
-        *self.known.get_or_insert_with(rest.to_vec(), || fresh)
+        *self.known.entry(rest.to_vec()).or_insert(fresh)
     }
 }

@@ -1,8 +1,10 @@
 //! Which expressions match nothing but quoted strings: a quote, an inside with escapes, and the same quote. A quoted string is
 //! never the beginning of another one, so that a lexer can read each as one piece, whatever else may come.
 
-use crate::small::Map;
-use crate::{Builder, Class, Expr, ExprKind, RuleId};
+use std::collections::HashMap;
+
+use crate::builder::Builder;
+use crate::expr::{Class, Expr, ExprKind, RuleId};
 
 /// How far a quoted string is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub(super) struct Places(u8);
 impl Places {
     /// Before the opening quote.
     pub(super) const BEFORE: Self = Self::only(At::Before);
-    /// Behind the closing quote.
+    /// After the closing quote.
     pub(super) const AFTER: Self = Self::only(At::After);
 
     const fn only(at: At) -> Self {
@@ -35,7 +37,7 @@ impl Places {
     }
 
     /// Whether the text cannot be a quoted string, or may have ended already.
-    pub(super) fn cannot_go_on(self) -> bool {
+    pub(super) fn cannot_continue(self) -> bool {
         self.0 & (Self::AFTER.0 | Self::only(At::Wrong).0) != 0 || self.0 == 0
     }
 
@@ -93,7 +95,7 @@ impl Effect {
 /// The effects of expressions. Those of rules are computed once.
 #[derive(Default)]
 pub(super) struct Effects {
-    known: Map<RuleId, Option<Effect>>,
+    known: HashMap<RuleId, Option<Effect>>,
 }
 
 /// The maximum depth to which rules in rules are followed.
@@ -175,7 +177,7 @@ fn of_class(class: &Class) -> Effect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{any_string, any_value};
+    use crate::schema::{any_string, any_value};
 
     #[test]
     fn knows_quoted_strings() {

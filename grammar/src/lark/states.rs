@@ -3,7 +3,8 @@
 //! A text that excludes many markers, of which none leads anywhere, has a state for each beginning of each. llguidance
 //! looks at all states at once, and gives up at some two thousand transitions.
 
-use crate::small::{self, Map};
+use std::collections::{BTreeMap, HashMap};
+
 use crate::until::{CharSet, Transition, Until};
 
 /// A state.
@@ -37,7 +38,7 @@ struct Row {
 }
 
 impl States {
-    /// The states of an automaton. `group` says which stop stands for a stop, if it leads anywhere.
+    /// The states of an automaton. `group` gives the stop that represents a stop, if it leads anywhere.
     pub(super) fn new(until: &Until, group: impl Fn(usize) -> Option<usize>) -> Self {
         let transitions = || until.states.iter().flat_map(|state| &state.transitions);
         let mut alphabet: Vec<char> = transitions()
@@ -47,13 +48,14 @@ impl States {
                 Transition::Peek(_) => Vec::new(),
             })
             .collect();
-        small::sort_and_dedup(&mut alphabet);
+        alphabet.sort_unstable();
+        alphabet.dedup();
         let rows: Vec<Row> =
             until.states.iter().map(|state| Row::new(&state.transitions, state.may_end, &alphabet, &group)).collect();
         let mut of: Vec<usize> = vec![0; rows.len()];
         let mut count = 0;
         loop {
-            let mut known: Map<_, usize> = Map::new();
+            let mut known: HashMap<_, usize> = HashMap::new();
             let next: Vec<usize> = rows
                 .iter()
                 .zip(&of)
@@ -62,7 +64,7 @@ impl States {
                     let chars: Vec<Option<usize>> = row.chars.iter().map(class_of).collect();
                     let key = (*class, chars, class_of(&row.other), &row.stops, &row.peeks, row.may_end);
                     let fresh = known.len();
-                    *known.get_or_insert_with(key, || fresh)
+                    *known.entry(key).or_insert(fresh)
                 })
                 .collect();
             let found = known.len();
@@ -113,8 +115,8 @@ impl Row {
                 Transition::Peek(stop) => row.peeks.extend(group(*stop)),
             }
         }
-        small::sort(&mut row.stops);
-        small::sort(&mut row.peeks);
+        row.stops.sort_unstable();
+        row.peeks.sort_unstable();
         row.stops.dedup();
         row.peeks.dedup();
         row
@@ -123,19 +125,17 @@ impl Row {
     fn state(&self, alphabet: &[char], of: &[usize]) -> TextState {
         let class = |to: Option<usize>| to.and_then(|to| of.get(to).copied());
         let other = class(self.other);
-        let mut next: Map<usize, Vec<char>> = Map::new();
+        let mut next: BTreeMap<usize, Vec<char>> = BTreeMap::new();
         let mut elsewhere: Vec<char> = Vec::new();
         for (char, to) in alphabet.iter().zip(&self.chars) {
             let to = class(*to);
             if to != other || to.is_none() {
                 elsewhere.push(*char);
                 if let Some(to) = to {
-                    next.get_or_insert_with(to, Default::default).push(*char);
+                    next.entry(to).or_default().push(*char);
                 }
             }
         }
-        let mut next = next.into_entries();
-        small::sort_by(&mut next, |one, other| one.0.cmp(&other.0));
         let sets = next.into_iter().map(|(to, chars)| (CharSet { negated: false, chars }, to));
         let other = other.map(|to| (CharSet { negated: true, chars: elsewhere }, to));
         TextState {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::special_tokens::is_name;
-use crate::{Class, SpecialToken};
+use crate::expr::Class;
+use crate::special_tokens::{SpecialToken, is_name};
 
 /// What matches nothing.
 pub(super) const NOTHING: &str = "/[^\\x{0}-\\x{10FFFF}]/";

@@ -76,7 +76,7 @@ pub enum Greed {
 pub struct Set {
     /// Whether the items say what is *not* in the set.
     pub negated: bool,
-    /// What is in the set, as it is written.
+    /// The items of the set, in the order in which they are written.
     pub items: Vec<Item>,
 }
 

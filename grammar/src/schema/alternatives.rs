@@ -5,6 +5,7 @@
 //! `then`" and "it does not hold, and `else`". A dependency divides into "the property is absent" and "it is present,
 //! and what depends on it holds". A schema that leads back to itself through its own alternatives adds nothing.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
@@ -13,7 +14,6 @@ use unjinja_runtime::schema::{MAX_DEPTH, reference_keyword};
 use super::condition::Condition;
 use super::types::{ANY, OBJECT, types_of};
 use super::{Impossible, Outcome, Schemas, impossible};
-use crate::small::{self, List, Set};
 
 /// The maximum number of alternatives to which several divisions may multiply.
 const ALTERNATIVES: usize = 64;
@@ -52,7 +52,7 @@ struct Division<'s> {
 struct Branch<'s> {
     done: Vec<Condition<'s>>,
     /// The same as `done`, as a set; used once there are many.
-    index: Set<Condition<'s>>,
+    index: HashSet<Condition<'s>>,
     pending: Vec<(Condition<'s>, From<'s>)>,
     divisions: Vec<Rc<Division<'s>>>,
 }
@@ -78,8 +78,8 @@ impl<'s> Branch<'s> {
 impl<'s> Schemas<'s, '_> {
     /// The alternatives of all these conditions together.
     pub(super) fn flatten(&mut self, parts: &[Condition<'s>]) -> Outcome<'s, Vec<Vec<Condition<'s>>>> {
-        let pending = parts.iter().rev().map(|&part| (part, None)).list();
-        let mut open = vec![Branch { done: Vec::new(), index: Set::new(), pending, divisions: Vec::new() }];
+        let pending = parts.iter().rev().map(|&part| (part, None)).collect();
+        let mut open = vec![Branch { done: Vec::new(), index: HashSet::new(), pending, divisions: Vec::new() }];
         let mut flat = Vec::new();
         let mut why = Impossible { schema: None, why: "the schema refers only to itself" };
         while let Some(mut branch) = open.pop() {
@@ -177,7 +177,7 @@ impl<'s> Schemas<'s, '_> {
             branch.divisions.push(Rc::new(Division { schema, keyword, alternatives, from: here.clone() }));
         };
         let mut join = Vec::new();
-        for (keyword, value) in small::members(keywords) {
+        for (keyword, value) in keywords {
             if let Some(keyword) = reference_keyword(keyword) {
                 match self.document().reference(keyword, value).target {
                     Some(target) => join.push(Condition::Schema(target)),
@@ -188,21 +188,21 @@ impl<'s> Schemas<'s, '_> {
             match (keyword.as_str(), value) {
                 ("allOf", Value::Array(parts)) => join.extend(parts.iter().map(Condition::Schema)),
                 ("anyOf", Value::Array(parts)) => {
-                    divide("anyOf", parts.iter().map(|part| vec![Condition::Schema(part)]).list());
+                    divide("anyOf", parts.iter().map(|part| vec![Condition::Schema(part)]).collect());
                 }
                 ("oneOf", Value::Array(parts)) => {
-                    let types = small::member(keywords, "type").and_then(types_of).unwrap_or(ANY);
+                    let types = keywords.get("type").and_then(types_of).unwrap_or(ANY);
                     if !self.exclude_each_other(types, parts) {
                         self.report(Some(schema), "oneOf", "a value that fits more than one alternative is accepted");
                     }
-                    divide("oneOf", parts.iter().map(|part| vec![Condition::Schema(part)]).list());
+                    divide("oneOf", parts.iter().map(|part| vec![Condition::Schema(part)]).collect());
                 }
                 ("not", value) => join.push(Condition::Not(value)),
                 ("if", condition) => {
-                    let (then, other) = (small::member(keywords, "then"), small::member(keywords, "else"));
+                    let (then, other) = (keywords.get("then"), keywords.get("else"));
                     if then.is_some() || other.is_some() {
                         let branch = |first, then: Option<&'s Value>| {
-                            [first].into_iter().chain(then.map(Condition::Schema)).list()
+                            [first].into_iter().chain(then.map(Condition::Schema)).collect()
                         };
                         divide(
                             "if",
@@ -211,7 +211,7 @@ impl<'s> Schemas<'s, '_> {
                     }
                 }
                 ("dependentRequired" | "dependentSchemas" | "dependencies", Value::Object(properties)) => {
-                    for (name, value) in small::members(properties) {
+                    for (name, value) in properties {
                         let mut with = vec![Condition::Require(name)];
                         match value {
                             Value::Array(names) => {
@@ -244,7 +244,7 @@ impl<'s> Schemas<'s, '_> {
         self.budget -= 1;
         let mut alternatives: Vec<Vec<Condition<'s>>> = Vec::new();
         let mut known = true;
-        for (keyword, value) in small::members(keywords) {
+        for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
                 ("title" | "description" | "$comment" | "default" | "examples" | "$defs" | "definitions", _) => {}
                 ("type", value) => match types_of(value) {
@@ -261,16 +261,14 @@ impl<'s> Schemas<'s, '_> {
                 ("properties", Value::Object(properties)) => {
                     let object = Condition::Types(OBJECT);
                     alternatives.extend(
-                        small::members(properties)
-                            .into_iter()
-                            .map(|(name, schema)| vec![object, Condition::Unlike(name, schema)]),
+                        properties.into_iter().map(|(name, schema)| vec![object, Condition::Unlike(name, schema)]),
                     );
                 }
                 ("not", schema) => alternatives.push(vec![Condition::Schema(schema)]),
                 ("allOf", Value::Array(parts)) => {
                     alternatives.extend(parts.iter().map(|part| vec![Condition::Not(part)]))
                 }
-                ("anyOf", Value::Array(parts)) => alternatives.push(parts.iter().map(Condition::Not).list()),
+                ("anyOf", Value::Array(parts)) => alternatives.push(parts.iter().map(Condition::Not).collect()),
                 _ => known = false,
             }
         }

@@ -2,13 +2,12 @@
 
 use serde_json::Value;
 
-use super::super::Expr;
 use super::bounds::Count;
 use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::ARRAY;
 use super::{Outcome, Schemas, impossible, json};
-use crate::small::List as _;
+use crate::expr::Expr;
 
 /// The maximum number of items that have schemas of their own.
 const OWN: usize = 2000;
@@ -114,7 +113,7 @@ impl<'s> Schemas<'s, '_> {
             return Ok(None);
         }
         let fitting = schema.get("contains").map(Condition::Schema);
-        let fitting = parts(&constraints.arrays, usize::MAX).into_iter().chain(fitting).list();
+        let fitting = parts(&constraints.arrays, usize::MAX).into_iter().chain(fitting).collect();
         let fitting = self.value(&format!("{hint}-contained"), fitting)?;
         let (space, comma) = (Expr::from(json::space(self.builder)), json::comma(self.builder));
         let first = self.builder.read("($0 $1 $2)* $3 $1", &[rest, space, comma, fitting]);
@@ -159,5 +158,5 @@ pub(super) fn parts<'s>(schemas: &[&'s Value], at: usize) -> Vec<Condition<'s>> 
         };
         prefix(schema).get(at).or(rest).map(Condition::Schema)
     };
-    schemas.iter().filter_map(part).list()
+    schemas.iter().filter_map(part).collect()
 }

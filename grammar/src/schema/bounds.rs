@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use crate::small::List as _;
 use serde_json::{Number, Value};
 
 /// The maximum number of digits of a bound before and after its point.
@@ -24,7 +23,7 @@ impl Decimal {
         let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let point = i32::try_from(whole.len()).ok()?.checked_add(exponent)?;
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).list();
+        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
         if point < -(DIGITS as i32) || point > DIGITS as i32 {
             return None;
         }
@@ -69,7 +68,7 @@ impl Decimal {
 
     /// The number in scientific notation: one digit before the point, and the exponent. `None` for zero.
     pub fn scientific(&self) -> Option<(Self, i32)> {
-        let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().list();
+        let mut digits: Vec<u8> = self.whole.iter().chain(&self.fraction).copied().collect();
         let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
         let exponent = i32::try_from(self.whole.len()).ok()? - i32::try_from(zeros).ok()? - 1;
         digits.drain(..zeros);

@@ -9,7 +9,6 @@ use super::bounds::Decimal;
 use super::regex::Regex;
 use super::types::{type_bits, types_of};
 use super::{Schemas, format};
-use crate::small::{self, List};
 
 /// Whether something holds; `None` if that is not known.
 pub(super) type Known = Option<bool>;
@@ -53,9 +52,9 @@ fn same(one: &Value, other: &Value, depth: usize) -> Known {
         }
         (Value::Object(one), Value::Object(other)) if one.len() == other.len() => {
             let member = |(name, value): (&String, &Value)| {
-                small::member(other, name).map_or(Some(false), |other| same(value, other, depth))
+                other.get(name).map_or(Some(false), |other| same(value, other, depth))
             };
-            small::members(one).into_iter().map(member).fold(Some(true), and)
+            one.iter().map(member).fold(Some(true), and)
         }
         (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => Some(false),
         (one, other) => Some(one == other),
@@ -76,7 +75,7 @@ impl Schemas<'_, '_> {
         self.depth += 1;
         self.budget -= 1;
         let mut known = Some(true);
-        for (keyword, argument) in small::members(keywords) {
+        for (keyword, argument) in keywords {
             known = and(known, self.keyword(value, keywords, keyword, argument));
             if known == Some(false) {
                 break;
@@ -91,7 +90,7 @@ impl Schemas<'_, '_> {
             let target = self.document().reference(keyword, argument).target?;
             return self.fits(value, target);
         }
-        let nullable = value.is_null() && small::member(keywords, "nullable") == Some(&Value::Bool(true));
+        let nullable = value.is_null() && keywords.get("nullable") == Some(&Value::Bool(true));
         match keyword {
             "type" => types_of(argument).map(|types| nullable || types & type_bits(value) != 0),
             "enum" => {
@@ -115,8 +114,7 @@ impl Schemas<'_, '_> {
             }
             "not" => not(self.fits(value, argument)),
             "if" => {
-                let mut branch =
-                    |name: &str| small::member(keywords, name).map_or(Some(true), |schema| self.fits(value, schema));
+                let mut branch = |name: &str| keywords.get(name).map_or(Some(true), |schema| self.fits(value, schema));
                 let (then, other) = (branch("then"), branch("else"));
                 match self.fits(value, argument) {
                     Some(true) => then,
@@ -137,7 +135,7 @@ impl Schemas<'_, '_> {
     }
 
     fn each(&mut self, value: &Value, schemas: &Value) -> Option<Vec<Known>> {
-        Some(schemas.as_array()?.iter().map(|schema| self.fits(value, schema)).list())
+        Some(schemas.as_array()?.iter().map(|schema| self.fits(value, schema)).collect())
     }
 
     fn of_array(&mut self, items: &[Value], keywords: &Map<String, Value>, keyword: &str, argument: &Value) -> Known {
@@ -149,7 +147,7 @@ impl Schemas<'_, '_> {
                 items.iter().zip(schemas).map(|(item, schema)| self.fits(item, schema)).fold(Some(true), and)
             }
             "items" if !argument.is_array() => {
-                let from = small::member(keywords, "prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+                let from = keywords.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
                 let rest = items.get(from..).unwrap_or_default();
                 rest.iter().map(|item| self.fits(item, argument)).fold(Some(true), and)
             }
@@ -175,17 +173,17 @@ impl Schemas<'_, '_> {
             "properties" => {
                 let schemas = argument.as_object()?;
                 let mut known = Some(true);
-                for (name, member) in small::members(members) {
-                    if let Some(schema) = small::member(schemas, name) {
+                for (name, member) in members {
+                    if let Some(schema) = schemas.get(name) {
                         known = and(known, self.fits(member, schema));
                     }
                 }
                 known
             }
             "additionalProperties" if !keywords.contains_key("patternProperties") => {
-                let named = small::member(keywords, "properties").and_then(Value::as_object);
+                let named = keywords.get("properties").and_then(Value::as_object);
                 let mut known = Some(true);
-                for (name, member) in small::members(members) {
+                for (name, member) in members {
                     if !named.is_some_and(|named| named.contains_key(name)) {
                         known = and(known, self.fits(member, argument));
                     }
@@ -193,7 +191,7 @@ impl Schemas<'_, '_> {
                 known
             }
             "propertyNames" => {
-                let names = small::members(members).into_iter().map(|(name, _)| Value::from(name.as_str()));
+                let names = members.iter().map(|(name, _)| Value::from(name.as_str()));
                 names.map(|name| self.fits(&name, argument)).fold(Some(true), and)
             }
             "patternProperties"
@@ -214,7 +212,7 @@ fn of_number(
     keyword: &str,
     argument: &Value,
 ) -> Known {
-    let older = |keyword: &str| small::member(keywords, keyword) == Some(&Value::Bool(true));
+    let older = |keyword: &str| keywords.get(keyword) == Some(&Value::Bool(true));
     let order = || match argument {
         Value::Number(bound) => Some(number.compare(&Decimal::of(bound)?)),
         _ => None,

@@ -6,7 +6,6 @@ use super::bounds::{Bound, Count, Decimal};
 use super::condition::Condition;
 use super::types::{ANY, ARRAY, NULL, NUMBER, OBJECT, STRING, types_of};
 use super::{Outcome, Schemas, check, impossible};
-use crate::small::{self, List};
 
 /// What the keywords of one alternative require together.
 #[derive(Debug)]
@@ -97,9 +96,9 @@ impl<'s> Schemas<'s, '_> {
     }
 
     fn read(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, constraints: &mut Constraints<'s>) {
-        let nullable = small::member(keywords, "nullable") == Some(&Value::Bool(true));
+        let nullable = keywords.get("nullable") == Some(&Value::Bool(true));
         let mut speaks_of = 0;
-        for (keyword, value) in small::members(keywords) {
+        for (keyword, value) in keywords {
             let of = match keyword.as_str() {
                 "type" => {
                     match types_of(value) {
@@ -190,7 +189,7 @@ impl<'s> Schemas<'s, '_> {
         let nothing = nullable.then_some(&Value::Null);
         let listed = || values.iter().chain(nothing);
         constraints.candidates = Some(match constraints.candidates.take() {
-            None => listed().list(),
+            None => listed().collect(),
             Some(known) => {
                 // Long lists are compared as far as the budget allows. Values that are not compared stay.
                 let mut known = known;
@@ -224,7 +223,7 @@ impl<'s> Schemas<'s, '_> {
         let Some(value) = Decimal::of(number) else {
             return self.report(Some(schema), side, "the bound has too many digits");
         };
-        let exclusive = older.is_empty() || small::member(keywords, older) == Some(&Value::Bool(true));
+        let exclusive = older.is_empty() || keywords.get(older) == Some(&Value::Bool(true));
         let bound = Bound { value, exclusive };
         let known = if lower { &mut constraints.lower } else { &mut constraints.upper };
         let tighter = known.as_ref().is_none_or(|known| match bound.value.compare(&known.value) {

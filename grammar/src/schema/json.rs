@@ -1,14 +1,12 @@
 //! The rules of JSON values, shared by all schemas of a grammar. White space is bounded: a sampler must not be able to
 //! write it forever.
 
-use crate::small::json_text;
 use serde_json::Value;
 
-use super::super::free_text::up_to;
-use super::super::syntax::{Integers, Syntax};
-use super::super::text_rules::other_than;
-use super::super::{Builder, Class, Expr, RuleId};
-use crate::small;
+use crate::builder::Builder;
+use crate::expr::{Class, Expr, RuleId};
+use crate::syntax::{Integers, Syntax, json_text};
+use crate::text_rules::{other_than, up_to};
 
 /// A digit.
 pub(super) fn digit(builder: &Builder) -> Expr {
@@ -243,7 +241,7 @@ pub(super) fn fraction(builder: &mut Builder) -> RuleId {
     once(builder, "fraction", |builder| builder.read("('.' [0-9]+)?", &[]))
 }
 
-/// Zero as an integer. As plain integers, `-0` is none: some programs read it as a number with a fraction.
+/// Zero as an integer. A plain integer is never `-0`: some programs read it as a number with a fraction.
 pub(super) fn zero(builder: &Builder) -> Expr {
     builder.read(if builder.integers() == Integers::Plain { "'0'" } else { "'-'? '0'" }, &[])
 }
@@ -339,7 +337,7 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
         Value::Object(members) => {
             let (space, comma) = (space(builder).into(), comma(builder));
             let mut parts = Vec::new();
-            for (name, member) in small::members(members) {
+            for (name, member) in members {
                 parts.extend([comma, key(builder, name), literal(builder, member, depth)?, space]);
             }
             let members = builder.sequence(parts.get(1..).unwrap_or_default());

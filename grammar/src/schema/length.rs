@@ -6,7 +6,6 @@ use super::bounds::Count;
 use super::condition::Condition;
 use super::types::STRING;
 use super::{Outcome, Schemas};
-use crate::small::List as _;
 
 impl<'s> Schemas<'s, '_> {
     /// The length of the strings that a schema allows. If its alternatives allow different lengths, this covers all of them, and
@@ -34,7 +33,7 @@ impl<'s> Schemas<'s, '_> {
         let Some(candidates) = constraints.candidates else { return Ok(vec![constraints.length]) };
         let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
         let lengths = candidates.into_iter().filter_map(Value::as_str).map(length);
-        Ok(lengths.map(|length| Count { min: length, max: Some(length) }).list())
+        Ok(lengths.map(|length| Count { min: length, max: Some(length) }).collect())
     }
 }
 

@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
-use super::super::{Builder, Class, Expr};
 use super::bounds::{Bound, Decimal};
 use super::constraints::Constraints;
 use super::{Outcome, Schemas, impossible, json};
-use crate::small::List as _;
+use crate::builder::Builder;
+use crate::expr::{Class, Expr};
 
 /// The maximum number of multiples that are listed.
 const LISTED: i128 = 300;
@@ -22,7 +22,7 @@ impl<'s> Schemas<'s, '_> {
             }
         }
         let multiples: Vec<(&'s Value, &'s Value)> =
-            constraints.multiples.iter().copied().filter(|(_, of)| !(integer && divides_one(of))).list();
+            constraints.multiples.iter().copied().filter(|(_, of)| !(integer && divides_one(of))).collect();
         if integer {
             return self.integer(hint, constraints, &multiples);
         }
@@ -59,7 +59,7 @@ impl<'s> Schemas<'s, '_> {
                     return impossible(schema, "no multiple is in the range");
                 }
                 let zeros = json::zeros(self.builder);
-                let values = values.into_iter().map(|value| self.builder.text(value.to_string())).list();
+                let values: Vec<Expr> = values.into_iter().map(|value| self.builder.text(value.to_string())).collect();
                 let values = self.builder.choice(&values);
                 return Ok(self.rule(hint, self.builder.sequence(&[values, zeros])));
             }
@@ -155,15 +155,6 @@ fn few_multiples(low: i128, high: i128, multiples: &[(&Value, &Value)]) -> Optio
     listed(low, high, &steps)
 }
 
-/// The integers that constraints with `multipleOf` allow. `None` if there is no such keyword, or if they are too many to be
-/// listed.
-pub(super) fn allowed_multiples(constraints: &Constraints<'_>) -> Option<Vec<i128>> {
-    let multiples: Vec<_> = constraints.multiples.iter().copied().filter(|(_, of)| !divides_one(of)).list();
-    let (low, high) = (whole(&constraints.lower, 1).ok()??, whole(&constraints.upper, -1).ok()??);
-    (!multiples.is_empty()).then_some(())?;
-    few_multiples(low, high, &multiples)
-}
-
 /// The common multiples of all steps from `low` to `high`, unless there are too many.
 fn listed(low: i128, high: i128, steps: &[i128]) -> Option<Vec<i128>> {
     let step = *steps.iter().max()?;
@@ -172,7 +163,7 @@ fn listed(low: i128, high: i128, steps: &[i128]) -> Option<Vec<i128>> {
         return None;
     }
     let values = (0..=LISTED).map(|at| first + at * step).take_while(|&value| value <= high);
-    Some(values.filter(|value| steps.iter().all(|step| value % step == 0)).list())
+    Some(values.filter(|value| steps.iter().all(|step| value % step == 0)).collect())
 }
 
 /// Whether every integer is a multiple of this number.

@@ -1,17 +1,18 @@
 //! Objects: the properties that schemas name, in their order and in any subset that has the required ones; then other
 //! properties. Where templates sort keys, the sorted order is accepted too.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
-use super::super::Expr;
-use super::super::members::{Item, Members};
 use super::bounds::Count;
 use super::condition::Condition;
 use super::constraints::Constraints;
 use super::regex::Regex;
 use super::types::OBJECT;
 use super::{Outcome, Schemas, impossible, json};
-use crate::small::{self, List};
+use crate::expr::Expr;
+use crate::members::{Item, Members};
 
 /// A property that schemas name.
 pub(super) struct Property<'s> {
@@ -64,22 +65,19 @@ impl<'s> Schemas<'s, '_> {
                 Err(_) => {}
             }
         }
-        let names = properties.iter().map(|property| property.name).list();
+        let names = properties.iter().map(|property| property.name).collect();
         let extra = self.extra(hint, constraints, others, names);
         self.members(hint, constraints, items, extra)
     }
 
     /// The name patterns of all schemas, by schema.
-    pub(super) fn patterns(
-        &mut self,
-        constraints: &Constraints<'s>,
-    ) -> small::Map<*const Value, Vec<(Regex, &'s Value)>> {
-        let mut all: small::Map<*const Value, Vec<(Regex, &'s Value)>> = small::Map::new();
+    pub(super) fn patterns(&mut self, constraints: &Constraints<'s>) -> HashMap<*const Value, Vec<(Regex, &'s Value)>> {
+        let mut all: HashMap<*const Value, Vec<(Regex, &'s Value)>> = HashMap::new();
         for &schema in &constraints.objects {
             let Some(Value::Object(patterns)) = schema.get("patternProperties") else { continue };
-            for (pattern, of) in small::members(patterns) {
+            for (pattern, of) in patterns {
                 match Regex::parse(pattern) {
-                    Ok(regex) => all.get_or_insert_with(std::ptr::from_ref(schema), Default::default).push((regex, of)),
+                    Ok(regex) => all.entry(std::ptr::from_ref(schema)).or_default().push((regex, of)),
                     Err(why) => self.report(Some(of), "patternProperties", why),
                 }
             }
@@ -91,19 +89,19 @@ impl<'s> Schemas<'s, '_> {
     pub(super) fn properties(
         &mut self,
         constraints: &Constraints<'s>,
-        patterns: &small::Map<*const Value, Vec<(Regex, &'s Value)>>,
+        patterns: &HashMap<*const Value, Vec<(Regex, &'s Value)>>,
     ) -> Vec<Property<'s>> {
-        let mut at: small::Map<&'s str, usize> = small::Map::new();
+        let mut at: HashMap<&'s str, usize> = HashMap::new();
         let mut properties: Vec<Property<'s>> = Vec::new();
         let mut find = |name: &'s str, properties: &mut Vec<Property<'s>>| {
-            *at.get_or_insert_with(name, || {
+            *at.entry(name).or_insert_with(|| {
                 properties.push(Property { name, required: false, forbidden: false, parts: Vec::new() });
                 properties.len() - 1
             })
         };
         for schema in &constraints.objects {
             if let Some(Value::Object(named)) = schema.get("properties") {
-                for (name, _) in small::members(named) {
+                for (name, _) in named {
                     find(name, &mut properties);
                 }
             }
@@ -130,7 +128,7 @@ impl<'s> Schemas<'s, '_> {
             let unread = unread(schema, patterns);
             let additional = schema.get("additionalProperties").map(Condition::Schema);
             for property in &mut properties {
-                let own = named.and_then(|named| small::member(named, property.name));
+                let own = named.and_then(|named| named.get(property.name));
                 property.parts.extend(own.map(Condition::Schema));
                 let mut matched = own.is_some() || unread;
                 for (regex, of) in patterns.into_iter().flatten() {
@@ -158,7 +156,7 @@ impl<'s> Schemas<'s, '_> {
     pub(super) fn others(
         &mut self,
         constraints: &Constraints<'s>,
-        mut patterns: small::Map<*const Value, Vec<(Regex, &'s Value)>>,
+        mut patterns: HashMap<*const Value, Vec<(Regex, &'s Value)>>,
         properties: &[Property<'s>],
     ) -> Option<Others<'s>> {
         let mut others = Others { parts: Vec::new(), patterned: Vec::new(), unpatterned: true };
@@ -242,7 +240,7 @@ impl<'s> Schemas<'s, '_> {
         let space = Expr::from(json::space(self.builder));
         let mut alternatives = Vec::new();
         for (regex, of) in patterned {
-            let value = [Condition::Schema(of)].into_iter().chain(parts.iter().copied()).list();
+            let value = [Condition::Schema(of)].into_iter().chain(parts.iter().copied()).collect();
             let Ok(value) = self.value(&format!("{hint}-matching"), value) else { continue };
             let key = match (regex.is_anything(), regex.write(self.builder, &format!("{hint}-name"))) {
                 (false, Ok(key)) => json::quoted(self.builder, key),
@@ -270,11 +268,11 @@ impl<'s> Schemas<'s, '_> {
             return Some(super::string::other_string(self.builder, &format!("{hint}-name"), names));
         }
         let rules = constraints.objects.iter().filter_map(|schema| schema.get("propertyNames")).map(Condition::Schema);
-        let rules: Vec<Condition<'s>> = rules.list();
+        let rules: Vec<Condition<'s>> = rules.collect();
         if rules.is_empty() {
             return Some(json::any_key(self.builder));
         }
-        let rules = rules.into_iter().chain([Condition::Types(super::types::STRING)]).list();
+        let rules = rules.into_iter().chain([Condition::Types(super::types::STRING)]).collect();
         self.value(&format!("{hint}-name"), rules).ok()
     }
 
@@ -312,7 +310,7 @@ impl<'s> Schemas<'s, '_> {
                     self.report(schema, "maxProperties", "together with named properties, properties are not counted");
                 }
                 let members = Members { items, extra, between: comma };
-                let some = match self.special.sorting {
+                let some = match self.sorting {
                     Some(sorting) => sorting.either_order(self.builder, hint, members),
                     None => members.one_or_more(self.builder, hint),
                 };

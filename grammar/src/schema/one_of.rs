@@ -7,7 +7,6 @@ use unjinja_runtime::schema::Subschema;
 use super::Schemas;
 use super::check::may_be_equal;
 use super::types::{ANY, OBJECT, types_of};
-use crate::small::{self, List};
 
 /// The maximum number of alternatives that are compared with each other.
 const COMPARED: usize = 64;
@@ -21,7 +20,7 @@ impl<'s> Schemas<'s, '_> {
         if schemas.len() > COMPARED {
             return false;
         }
-        let marks: Vec<Mark<'s>> = schemas.iter().map(|schema| self.mark(types, schema)).list();
+        let marks: Vec<Mark<'s>> = schemas.iter().map(|schema| self.mark(types, schema)).collect();
         marks.iter().enumerate().all(|(at, one)| marks[at + 1..].iter().all(|other| one.excludes(other)))
     }
 
@@ -29,15 +28,14 @@ impl<'s> Schemas<'s, '_> {
         let types = if schema == &Value::Bool(false) { 0 } else { types };
         let mut mark = Mark { types, values: None, properties: Vec::new() };
         for Subschema { schema: keywords, .. } in self.document().conjuncts(schema).take(READ) {
-            mark.types &= small::member(keywords, "type").and_then(types_of).unwrap_or(ANY);
+            mark.types &= keywords.get("type").and_then(types_of).unwrap_or(ANY);
             mark.values = mark.values.or(constants(keywords));
             if let (Some(Value::Array(required)), Some(Value::Object(properties))) =
-                (small::member(keywords, "required"), small::member(keywords, "properties"))
+                (keywords.get("required"), keywords.get("properties"))
             {
                 let required = required.iter().filter_map(Value::as_str);
-                mark.properties.extend(
-                    required.filter_map(|name| Some((name, constants(small::member(properties, name)?.as_object()?)?))),
-                );
+                mark.properties
+                    .extend(required.filter_map(|name| Some((name, constants(properties.get(name)?.as_object()?)?))));
             }
         }
         if mark.types != OBJECT {
@@ -71,7 +69,7 @@ impl Mark<'_> {
 }
 
 fn constants(schema: &Map<String, Value>) -> Option<&[Value]> {
-    match (small::member(schema, "const"), small::member(schema, "enum")) {
+    match (schema.get("const"), schema.get("enum")) {
         (Some(value), _) => Some(std::slice::from_ref(value)),
         (None, Some(Value::Array(values))) => Some(values),
         _ => None,

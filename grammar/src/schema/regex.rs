@@ -5,15 +5,13 @@
 //! properties are not supported. Length and nesting of expressions are limited, and an expression is only ever run
 //! against a text with a limited number of steps.
 
-mod automaton;
 mod node;
 mod write;
 
-use super::super::{Builder, Expr};
 use super::bounds::Count;
 use super::json;
-use crate::small::{self, List};
-pub(crate) use automaton::{Automaton, Run};
+use crate::builder::Builder;
+use crate::expr::Expr;
 use node::{Node, Why, anchored};
 
 /// The maximum length of an expression.
@@ -63,7 +61,7 @@ impl Regex {
 
     /// Whether it matches anywhere in a text. `None` if that takes too many steps.
     pub fn matches(&self, text: &str) -> Option<bool> {
-        let text: Vec<char> = text.chars().list();
+        let text: Vec<char> = text.chars().collect();
         let mut steps = STEPS;
         for branch in &self.branches {
             for from in 0..=if branch.at_start { 0 } else { text.len() } {
@@ -151,7 +149,7 @@ fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Opti
             .into_iter()
             .filter(|&at| text.get(at).is_some_and(|&next| class.contains(next)))
             .map(|at| at + 1)
-            .list(),
+            .collect(),
         Node::Sequence(nodes) => nodes.iter().try_fold(from, |from, node| ends(node, text, from, steps))?,
         Node::Choice(nodes) => {
             let mut all = Vec::new();
@@ -179,10 +177,11 @@ fn ends(node: &Node, text: &[char], from: Vec<usize>, steps: &mut usize) -> Opti
             }
             all
         }
-        Node::Start => from.into_iter().filter(|&at| at == 0).list(),
-        Node::End => from.into_iter().filter(|&at| at == text.len()).list(),
+        Node::Start => from.into_iter().filter(|&at| at == 0).collect(),
+        Node::End => from.into_iter().filter(|&at| at == text.len()).collect(),
     };
-    small::sort_and_dedup(&mut found);
+    found.sort_unstable();
+    found.dedup();
     Some(found)
 }
 

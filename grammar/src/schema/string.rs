@@ -2,17 +2,16 @@
 
 use serde_json::Value;
 
-use super::super::builder::MAX_COUNT;
-use super::super::counted::{Between, Counted, counted, lost};
-use super::super::syntax::Syntax;
-use super::super::until::Stop;
-use super::super::{Builder, Class, Expr};
 use super::bounds::Count;
 use super::constraints::Constraints;
 use super::format::{self, Format};
 use super::regex::Regex;
 use super::{Outcome, Schemas, impossible, json};
-use crate::small::{self, List, json_text};
+use crate::builder::{Builder, MAX_COUNT};
+use crate::counted::{Between, counted, lost};
+use crate::expr::{Class, Expr};
+use crate::syntax::{Syntax, json_text};
+use crate::until::Stop;
 
 /// Groups nest so deep before the next one becomes a rule of its own.
 const NESTED: usize = 6;
@@ -104,7 +103,7 @@ impl<'s> Schemas<'s, '_> {
             return Ok(self.plain_string(constraints.length, schema));
         }
         if constraints.length.is_any() {
-            let names: Vec<&str> = excluded.iter().filter_map(|value| value.as_str()).list();
+            let names: Vec<&str> = excluded.iter().filter_map(|value| value.as_str()).collect();
             return Ok(other_string(self.builder, hint, names));
         }
         self.report_excluded(excluded);
@@ -116,9 +115,8 @@ impl<'s> Schemas<'s, '_> {
         if length.is_any() {
             return json::string(self.builder).into();
         }
-        if let (Syntax::Raw { quote, .. }, Some(raw_string)) = (self.builder.syntax().clone(), self.special.raw_string)
-        {
-            return raw_string(self, &quote, length, schema);
+        if let Syntax::Raw { quote, .. } = self.builder.syntax().clone() {
+            return self.raw_string(&quote, length, schema);
         }
         let Count { min, max } = self.writable_count(length, schema, "maxLength");
         let name = match max {
@@ -135,6 +133,27 @@ impl<'s> Schemas<'s, '_> {
         rule.into()
     }
 
+    /// A string between two quote tokens, whose length alone is limited.
+    fn raw_string(&mut self, quote: &str, length: Count, schema: Option<&'s Value>) -> Expr {
+        let name = format!("string-{}", length.max.map(|max| max.to_string()).unwrap_or_default());
+        let made = length.max.filter(|_| !quote.is_empty()).and_then(|max| {
+            if let Some(rule) = self.builder.kept(&name) {
+                return Some(rule.into());
+            }
+            let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
+            let between = Between { stops: vec![stop], before: vec![""], after: "" };
+            let text = counted(self.builder, "raw-text", &between, max)?;
+            let string = self.builder.sequence(&[self.builder.text(quote), text]);
+            let rule = self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), string);
+            self.builder.keep(&name, rule);
+            Some(rule.into())
+        });
+        for (keyword, why) in lost(length, made.is_some()) {
+            self.report(schema, keyword, why);
+        }
+        made.unwrap_or_else(|| json::string(self.builder).into())
+    }
+
     /// The same count without a maximum that is too high to be written; that is reported.
     pub(super) fn writable_count(&mut self, count: Count, schema: Option<&'s Value>, keyword: &'static str) -> Count {
         match count.max {
@@ -147,38 +166,13 @@ impl<'s> Schemas<'s, '_> {
     }
 }
 
-/// A string between two quote tokens, whose length alone is limited.
-pub(crate) fn raw_string<'s>(
-    schemas: &mut Schemas<'s, '_>,
-    quote: &str,
-    length: Count,
-    schema: Option<&'s Value>,
-) -> Expr {
-    let name = format!("string-{}-{}", length.min, length.max.map(|max| max.to_string()).unwrap_or_default());
-    if let Some(rule) = schemas.builder.kept(&name) {
-        return rule.into();
-    }
-    let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
-    let between = Between { stops: vec![stop], before: vec![""], after: "" };
-    let made = if quote.is_empty() { None } else { counted(schemas.builder, "raw-text", &between, length) };
-    for (keyword, why) in lost(length, made.as_ref()) {
-        schemas.report(schema, keyword, why);
-    }
-    let Some(Counted { expr, .. }) = made else { return json::string(schemas.builder).into() };
-    let rule = schemas.builder.rule(
-        &format!("{}{name}", schemas.builder.syntax().prefix()),
-        schemas.builder.sequence(&[schemas.builder.text(quote), expr]),
-    );
-    schemas.builder.keep(&name, rule);
-    rule.into()
-}
-
 /// A string, in quotes, that is not one of these.
 pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&str>) -> Expr {
     if *builder.syntax() != Syntax::Json {
         return json::other_key(builder, &names);
     }
-    small::sort_and_dedup(&mut names);
+    names.sort_unstable();
+    names.dedup();
     let mut nodes = vec![Node::default()];
     for name in names {
         let mut at = 0;
@@ -230,7 +224,7 @@ struct Node {
 
 /// The rest of a string that differs from all names below a node. It is not empty if a name ends there.
 fn leaves(builder: &mut Builder, node: &Node) -> Expr {
-    let characters: Vec<char> = node.children.iter().map(|child| child.0).list();
+    let characters: Vec<char> = node.children.iter().map(|child| child.0).collect();
     let spelled: String = characters.iter().collect();
     let purpose = format!("{} {spelled}", if node.ends { "more but" } else { "none of" });
     if let Some(rule) = builder.kept(&purpose) {
@@ -262,10 +256,11 @@ fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
     const SHORT: [(char, char); 8] =
         [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
     let short = SHORT.into_iter().filter(|(means, _)| !characters.contains(means)).map(|(_, letter)| letter);
-    let short = builder.class(Class::of(&short.list()));
-    let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).list();
-    small::sort_and_dedup(&mut codes);
-    let unicode = other_code(builder, &codes.iter().map(String::as_str).list(), 0);
+    let short = builder.class(Class::of(&short.collect::<Vec<_>>()));
+    let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let unicode = other_code(builder, &codes.iter().map(String::as_str).collect::<Vec<_>>(), 0);
     builder.choice(&[short, builder.sequence(&[builder.text("u"), unicode])])
 }
 
@@ -276,7 +271,7 @@ fn other_code(builder: &mut Builder, codes: &[&str], level: usize) -> Expr {
     let mut alternatives = Vec::new();
     let mut free = Vec::new();
     for digit in b"0123456789ABCDEF" {
-        let with: Vec<&str> = codes.iter().filter(|code| digit_of(code) == Some(*digit)).copied().list();
+        let with: Vec<&str> = codes.iter().filter(|code| digit_of(code) == Some(*digit)).copied().collect();
         let both = [char::from(*digit), char::from(digit.to_ascii_lowercase())];
         if level == 0 && *digit == b'D' {
             // Surrogates begin with D.

@@ -3,17 +3,17 @@
 use serde_json::Value;
 use unjinja_runtime::schema::MAX_DEPTH;
 
-use super::super::Expr;
 use super::condition::Condition;
 use super::constraints::Constraints;
 use super::types::{ARRAY, BOOLEAN, FRACTION, INTEGER, NULL, NUMBER, OBJECT, STRING, type_bits};
 use super::{Impossible, Known, Outcome, Schemas, check, impossible, json};
-use crate::small::{self, List};
+use crate::expr::Expr;
 
 impl<'s> Schemas<'s, '_> {
     /// The expression for all values that meet these conditions.
     pub(super) fn value(&mut self, hint: &str, mut conditions: Vec<Condition<'s>>) -> Outcome<'s, Expr> {
-        small::sort_and_dedup(&mut conditions);
+        conditions.sort_unstable();
+        conditions.dedup();
         conditions.retain(|condition| !matches!(condition, Condition::Schema(Value::Bool(true))));
         if conditions.is_empty() {
             return Ok(json::value(self.builder).into());
@@ -109,7 +109,7 @@ impl<'s> Schemas<'s, '_> {
 
     fn of_type(&mut self, hint: &str, types: u8, constraints: &Constraints<'s>) -> Outcome<'s, Expr> {
         let excluded = constraints.excluded.iter().copied().filter(|value| type_bits(value) & types != 0);
-        let excluded: Vec<&'s Value> = excluded.list();
+        let excluded: Vec<&'s Value> = excluded.collect();
         match types {
             NULL if excluded.is_empty() => Ok(json::null(self.builder)),
             NULL => impossible(excluded.first().copied(), "null is excluded"),
@@ -138,7 +138,7 @@ impl<'s> Schemas<'s, '_> {
             return Ok(json::boolean(self.builder).into());
         }
         let allowed = [true, false].into_iter().filter(|&value| !excluded.contains(&&Value::Bool(value)));
-        let allowed: Vec<Expr> = allowed.map(|value| self.builder.text(value.to_string())).list();
+        let allowed: Vec<Expr> = allowed.map(|value| self.builder.text(value.to_string())).collect();
         if allowed.is_empty() {
             return impossible(excluded.first().copied(), "true and false are excluded");
         }
@@ -164,7 +164,7 @@ impl<'s> Schemas<'s, '_> {
             match json::literal(self.builder, value, MAX_DEPTH) {
                 Some(expr) => {
                     expressions.push(expr);
-                    let sorted = self.special.sorting.and_then(|sorting| sorting.sorted(value));
+                    let sorted = self.sorting.and_then(|sorting| sorting.sorted(value));
                     expressions.extend(sorted.and_then(|value| json::literal(self.builder, &value, MAX_DEPTH)));
                 }
                 None => {
@@ -197,11 +197,11 @@ impl<'s> Schemas<'s, '_> {
             fits = check::and(fits, self.fits(value, schema).map(|fits| !fits));
         }
         if let Value::Object(members) = value {
-            let required = constraints.required.iter().all(|name| small::member(members, name).is_some());
-            let forbidden = constraints.forbidden.iter().any(|name| small::member(members, name).is_some());
+            let required = constraints.required.iter().all(|name| members.contains_key(*name));
+            let forbidden = constraints.forbidden.iter().any(|name| members.contains_key(*name));
             fits = check::and(fits, Some(required && !forbidden));
             for (name, schema) in &constraints.unlike {
-                let fitting = small::member(members, name).map_or(Some(true), |value| self.fits(value, schema));
+                let fitting = members.get(*name).map_or(Some(true), |value| self.fits(value, schema));
                 fits = check::and(fits, fitting.map(|fits| !fits));
             }
         }

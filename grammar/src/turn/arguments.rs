@@ -10,12 +10,11 @@ use unjinja_runtime::schema::{Document, MAX_DEPTH, MAX_SCHEMAS};
 
 use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrelevant};
 use crate::counted::lost as lost_of;
+use crate::expr::{Class, Expr};
 use crate::graph::{Alternative, NodeId, Piece};
-use crate::small::{self, List as _, json_text};
-use crate::syntax::Syntax;
+use crate::syntax::{Syntax, json_text};
 use crate::tool_rules::{Order, Property, ToolRules};
 use crate::values::{no_string, property_path, schema_of};
-use crate::{Class, Expr};
 
 /// The key of a bracket around a value.
 const BRACKET: &str = "tools.arguments";
@@ -87,7 +86,7 @@ impl<'a> TurnRules<'a> {
         if self.state(state).markers.list().iter().all(|marker| marker.names.is_empty()) {
             return 0;
         }
-        let names: Vec<String> = tool.properties.iter().map(|property| property.name.clone()).list();
+        let names: Vec<String> = tool.properties.iter().map(|property| property.name.clone()).collect();
         let known = self.declared.iter().position(|known| *known == names);
         known.unwrap_or_else(|| {
             self.declared.push(names);
@@ -126,7 +125,7 @@ impl<'a> TurnRules<'a> {
                 (self.builder.text(&*property.name), format!("{}-{}", tool.name, property.name))
             }
             Argument::Any => {
-                let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).list();
+                let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).collect();
                 let class = self.name_class(state);
                 let other = self.values.other_than(&mut self.builder, &known, &class);
                 (other, format!("{}-other-argument", tool.name))
@@ -201,7 +200,7 @@ impl<'a> TurnRules<'a> {
             };
             let alike = transitions.iter().all(|(_, transition)| transition.next == next && is_irrelevant(transition));
             match &here.hole {
-                // The value stands between brackets, or alone.
+                // The value is in brackets, or alone.
                 None if alike && here.otherwise.first().is_some_and(is_canonical) => {
                     let alone = here.otherwise.first()?.next;
                     let (within, after) = self.argument_value(next, kind, "", nested, tool, argument)?;
@@ -211,12 +210,13 @@ impl<'a> TurnRules<'a> {
                     }
                     let bracket = Piece::Expr(self.builder.text(transitions.first()?.0.core.clone()));
                     let within = within.into_iter().map(|value| [vec![bracket.clone()], value].concat());
-                    let all = within.chain(plain).map(|value| [lead.clone(), value].concat()).list();
+                    let all = within.chain(plain).map(|value| [lead.clone(), value].concat()).collect();
                     return Some((all, after));
                 }
                 None if alike => {
                     lead.push(self.space());
-                    let cores = transitions.iter().map(|(marker, _)| self.builder.text(&*marker.core)).list();
+                    let cores: Vec<Expr> =
+                        transitions.iter().map(|(marker, _)| self.builder.text(&*marker.core)).collect();
                     lead.push(Piece::Expr(self.builder.choice(&cores)));
                     layout = &transitions[0].0.after;
                     state = next;
@@ -247,7 +247,7 @@ impl<'a> TurnRules<'a> {
                         (Vec::new(), next)
                     };
                     let alternatives =
-                        values.into_iter().map(|value| [lead.clone(), value, end.clone()].concat()).list();
+                        values.into_iter().map(|value| [lead.clone(), value, end.clone()].concat()).collect();
                     return Some((alternatives, next));
                 }
                 _ => return None,
@@ -272,7 +272,7 @@ impl<'a> TurnRules<'a> {
                 ArgumentKind::Other { python } => {
                     let syntax = if python { Syntax::Python } else { Syntax::Json };
                     let value = self.values.any_but_text(&mut self.builder, syntax);
-                    value.into_iter().map(|value| self.closed(state, argument, value)).list()
+                    value.into_iter().map(|value| self.closed(state, argument, value)).collect()
                 }
                 _ => vec![any],
             };
@@ -299,7 +299,7 @@ impl<'a> TurnRules<'a> {
                         value if typed => Some(json_text(value)),
                         _ => None,
                     });
-                    let texts: Vec<Expr> = texts.map(|text| self.builder.text(text)).list();
+                    let texts: Vec<Expr> = texts.map(|text| self.builder.text(text)).collect();
                     alternatives.push(self.exactly(state, layout, argument, self.builder.choice(&texts)));
                 }
                 None if has_format(tool.document(), &property.schema) && property.types == Types::STRING => {
@@ -347,7 +347,7 @@ impl<'a> TurnRules<'a> {
         const RAW: &str = "the value is written as raw text";
         let lost = ["pattern", "format"].map(|keyword| (keyword, RAW));
         let lost: Vec<(&str, &str)> =
-            lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some()).list();
+            lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some()).collect();
         self.values.note_text(&tool.name, &property.name, &lost);
         // Where no type is declared, a long text may be a number.
         let known = !property.types.is_unknown();
@@ -356,7 +356,7 @@ impl<'a> TurnRules<'a> {
             if !known {
                 let lost = ["minLength", "maxLength"].map(|keyword| (keyword, RAW));
                 let lost = lost.into_iter().filter(|(keyword, _)| property.schema.get(keyword).is_some());
-                self.values.note_text(&tool.name, &property.name, &lost.list());
+                self.values.note_text(&tool.name, &property.name, &lost.collect::<Vec<_>>());
             }
             return vec![any];
         };
@@ -370,10 +370,10 @@ impl<'a> TurnRules<'a> {
             return Vec::new();
         }
         let key = self.text_of(state, tool, Argument::Property(usize::MAX, property));
-        let made = key.and_then(|key| self.counted_text(key, layout, count));
-        self.values.note_text(&tool.name, &property.name, &lost_of(count, made.as_ref()));
+        let made = key.zip(count.max).and_then(|(key, max)| self.counted_text(key, layout, max));
+        self.values.note_text(&tool.name, &property.name, &lost_of(count, made.is_some()));
         let Some(made) = made else { return vec![any] };
-        let mut alternatives = vec![vec![Piece::Expr(made.expr)]];
+        let mut alternatives = vec![vec![Piece::Expr(made)]];
         if let ArgumentKind::BySchema { python } | ArgumentKind::Quotable { python } = kind
             && property.types != Types::STRING
         {
@@ -408,12 +408,16 @@ impl<'a> TurnRules<'a> {
             // Where an item has a tag of its own, a list begins like an object.
             if nesting.item.is_empty() {
                 let others = nesting.open.chars().take(1).chain(['\0', ' ', '\t', '\n', '\r', '[']);
-                begins.push(vec![self.space(), Piece::Expr(self.builder.class(Class::of(&others.list()).negate()))]);
+                begins.push(vec![
+                    self.space(),
+                    Piece::Expr(self.builder.class(Class::of(&others.collect::<Vec<_>>()).negate())),
+                ]);
             }
         }
         let argument = Argument::Property(usize::MAX, property);
         let rest = self.any_text(state, tool, argument);
-        let mut alternatives: Vec<Alternative> = begins.into_iter().map(|begin| [begin, rest.clone()].concat()).list();
+        let mut alternatives: Vec<Alternative> =
+            begins.into_iter().map(|begin| [begin, rest.clone()].concat()).collect();
         // Nothing at all is an empty list, if the schema allows one.
         let before = self.values.error.clone();
         let empty =
@@ -448,7 +452,7 @@ impl<'a> TurnRules<'a> {
         let Some(marker) = markers.find(|marker| marker.is_named_by(NameOf::Argument)) else { return Vec::new() };
         self.values.note(&tool.name, "", "additionalProperties", UNKNOWN_NAME);
         let any = self.builder.rule("any-text", self.builder.many(Class::any()));
-        [any.into(), self.any_repeated_name(state, marker)].into_iter().map(Piece::Expr).list()
+        [any.into(), self.any_repeated_name(state, marker)].into_iter().map(Piece::Expr).collect()
     }
 
     /// A value with any white space around it, and the marker that closes it.
@@ -468,7 +472,7 @@ impl<'a> TurnRules<'a> {
             self.builder.option(self.builder.text(before)),
             self.closers(state, argument),
         ];
-        parts.into_iter().map(Piece::Expr).list()
+        parts.into_iter().map(Piece::Expr).collect()
     }
 
     fn closers(&self, state: StateId, argument: Argument<'_>) -> Expr {
@@ -477,7 +481,8 @@ impl<'a> TurnRules<'a> {
             Argument::Any if marker.is_named_by(NameOf::Argument) => self.any_repeated_name(state, marker),
             _ => self.builder.text(marker.consumed()),
         };
-        let closers = self.transitions(Position::new(state)).iter().map(|(marker, _)| closer(marker)).list();
+        let closers: Vec<Expr> =
+            self.transitions(Position::new(state)).iter().map(|(marker, _)| closer(marker)).collect();
         self.builder.choice(&closers)
     }
 
@@ -495,8 +500,7 @@ fn may_be(property: &Property, types: Types) -> bool {
 
 /// Whether a string has a format and no other limit. Those others cannot be expressed for raw text.
 fn has_format(document: Document<'_, '_>, schema: &Value) -> bool {
-    let has =
-        |keyword: &str| document.conjuncts(schema).any(|subschema| small::member(subschema.schema, keyword).is_some());
+    let has = |keyword: &str| document.conjuncts(schema).any(|subschema| subschema.schema.get(keyword).is_some());
     has("format") && !has("pattern") && !has("minLength") && !has("maxLength")
 }
 
@@ -506,7 +510,7 @@ fn listed(document: Document<'_, '_>, schema: &Value, depth: usize, left: &mut u
     let depth = depth.checked_sub(1)?;
     for subschema in document.conjuncts(schema) {
         *left = left.checked_sub(1)?;
-        let has = |keyword| small::member(subschema.schema, keyword);
+        let has = |keyword| subschema.schema.get(keyword);
         if let Some(value) = has("const") {
             return Some(vec![value.clone()]);
         }

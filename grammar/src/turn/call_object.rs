@@ -5,8 +5,7 @@ use std::rc::Rc;
 use unjinja_runtime::abi::CallShape;
 
 use super::{Call, Offered, TurnRules};
-use crate::Expr;
-use crate::small::List as _;
+use crate::expr::Expr;
 use crate::syntax::Syntax;
 
 impl TurnRules<'_> {
@@ -60,7 +59,7 @@ impl TurnRules<'_> {
     /// Arguments as the template writes them: an object, or its text in a string.
     fn as_written(&mut self, shape: &CallShape, arguments: Expr) -> Expr {
         match shape.args_as_text {
-            true => (self.limits.makers.as_text)(self, arguments),
+            true => self.values.escaped.string(&mut self.builder, arguments),
             false => arguments,
         }
     }
@@ -113,7 +112,7 @@ impl TurnRules<'_> {
                     let lead = if written == 0 { Expr::EMPTY } else { comma };
                     Some(self.builder.sequence(&[lead, *member, rest]))
                 })
-                .list();
+                .collect();
             let complete = left.clone().all(|(_, (_, required))| !required);
             let allowed_target = match (alternatives.is_empty(), complete) {
                 (true, _) => Expr::EMPTY,

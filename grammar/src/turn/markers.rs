@@ -3,9 +3,9 @@
 
 use unjinja_runtime::abi::{Action, Hole, Marker, NameOf, State, Transition};
 
-use super::{Alternative, Call, Exit, Offered, Piece, Position, TurnRules, is_canonical, is_irrelevant};
-use crate::Expr;
-use crate::small::List as _;
+use super::{Call, Exit, Offered, Position, TurnRules, is_canonical, is_irrelevant};
+use crate::expr::Expr;
+use crate::graph::{Alternative, Piece};
 
 impl<'a> TurnRules<'a> {
     /// The alternatives of a state in which only markers may come.
@@ -77,7 +77,7 @@ impl<'a> TurnRules<'a> {
         }
         let mut alternatives = Vec::with_capacity(groups.len());
         for (exit, cores) in groups {
-            let begin = lead.iter().cloned().chain([Piece::Expr(self.builder.choice(&cores))]).list();
+            let begin = lead.iter().cloned().chain([Piece::Expr(self.builder.choice(&cores))]).collect();
             alternatives.push(self.then(begin, exit));
         }
         alternatives

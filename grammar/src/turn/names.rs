@@ -2,11 +2,11 @@
 
 use unjinja_runtime::abi::{Action, Hole, Marker, StateId, Transition};
 
-use super::{Alternative, Call, Offered, Piece, Position, TurnRules};
-use crate::small::List as _;
+use super::{Call, Offered, Position, TurnRules};
+use crate::expr::{Class, Expr};
+use crate::graph::{Alternative, Piece};
 use crate::tool_rules::Written;
 use crate::values::NAME;
-use crate::{Class, Expr};
 
 impl<'a> TurnRules<'a> {
     /// Any name, and the markers after it.
@@ -17,7 +17,7 @@ impl<'a> TurnRules<'a> {
         for (marker, transition) in self.transitions(at) {
             let layout = if self.spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
             for rest in self.marker_alternatives(Position { call, ..at }, &[(marker, transition)], None) {
-                alternatives.push([name.clone(), layout.clone()].into_iter().chain(rest).list());
+                alternatives.push([name.clone(), layout.clone()].into_iter().chain(rest).collect());
             }
         }
         alternatives
@@ -29,7 +29,7 @@ impl<'a> TurnRules<'a> {
         let joining = ['_', '-', '.', ':', '/', '$'].map(|char| (char, char));
         let words = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('\u{a1}', char::MAX)];
         let firsts = self.state(state).markers.list().iter().filter_map(|marker| marker.core.chars().next());
-        Class::ranges(&[&words[..], &joining].concat()).intersect(&Class::of(&firsts.list()).negate())
+        Class::ranges(&[&words[..], &joining].concat()).intersect(&Class::of(&firsts.collect::<Vec<_>>()).negate())
     }
 
     /// A marker that repeats a name, with any name.
@@ -42,7 +42,7 @@ impl<'a> TurnRules<'a> {
     pub(super) fn name(&mut self, at: Position) -> Vec<Alternative> {
         let names: Vec<(usize, String)> = match &self.limits.offered {
             Some(Offered::These(tools)) => {
-                tools.iter().enumerate().map(|(index, tool)| (index, tool.name.clone())).list()
+                tools.iter().enumerate().map(|(index, tool)| (index, tool.name.clone())).collect()
             }
             Some(Offered::Any) => return self.any_name(at),
             None => return Vec::new(),
@@ -65,7 +65,7 @@ impl<'a> TurnRules<'a> {
                         self.builder.option(index),
                     ];
                 }
-                let mut alternative: Alternative = alternative.into_iter().map(Piece::Expr).list();
+                let mut alternative: Alternative = alternative.into_iter().map(Piece::Expr).collect();
                 if self.spaced_before(marker) {
                     alternative.push(self.space());
                 }
@@ -82,7 +82,7 @@ impl<'a> TurnRules<'a> {
             }
             for (alternative, transitions) in lead {
                 for rest in self.marker_alternatives(Position { call, ..at }, &transitions, None) {
-                    alternatives.push(alternative.iter().cloned().chain(rest).list());
+                    alternatives.push(alternative.iter().cloned().chain(rest).collect());
                 }
             }
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use unjinja_runtime::abi::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
-use super::{Alternative, Exit, NodeKey, Offered, Piece, Position, Table, Texts, TurnRules};
-use crate::counted::{Between, Counted, counted};
+use super::{Exit, NodeKey, Offered, Position, Table, Texts, TurnRules};
+use crate::counted::{Between, counted};
+use crate::expr::Expr;
 use crate::free_text::FreeText;
-use crate::schema::Count;
-use crate::small::List as _;
+use crate::graph::{Alternative, Piece};
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
 
@@ -32,10 +32,10 @@ impl TurnRules<'_> {
             // where it can. The other forms exclude them by themselves.
             if !text.excludes_its_stops() {
                 let spelled = stops.iter().filter(|stop| stop.confirm.is_empty()).map(|stop| tokens.unfold(stop.core));
-                let spelled: Vec<String> = spelled.filter(|core| stops.iter().all(|stop| stop.core != core)).list();
+                let spelled: Vec<String> = spelled.filter(|core| stops.iter().all(|stop| stop.core != core)).collect();
                 if !spelled.is_empty() {
                     let more = spelled.iter().map(|core| Stop { core, confirm: Vec::new(), peek: false });
-                    text = FreeText::new(&stops.iter().cloned().chain(more).list());
+                    text = FreeText::new(&stops.iter().cloned().chain(more).collect::<Vec<_>>());
                     exits.resize_with(text.stops.len(), Vec::new);
                 }
             }
@@ -61,11 +61,11 @@ impl TurnRules<'_> {
             _ => Vec::new(),
         };
         let transitions = self.markers_in_text(at);
-        let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).list();
-        let names: Vec<Vec<String>> = transitions.iter().map(|(_, step)| self.offered_names(step.next)).list();
-        let begins: Vec<Vec<String>> = transitions.iter().map(|(marker, step)| self.beginnings(marker, step)).list();
+        let next: Vec<Vec<String>> = transitions.iter().map(|(marker, _)| self.next_names(marker, &declared)).collect();
+        let names: Vec<Vec<String>> = transitions.iter().map(|(_, step)| self.offered_names(step.next)).collect();
+        let begins: Vec<Vec<String>> = transitions.iter().map(|(marker, step)| self.beginnings(marker, step)).collect();
         let cores: Vec<Text> =
-            transitions.iter().map(|(marker, _)| marker.core_for(name.as_deref().unwrap_or_default())).list();
+            transitions.iter().map(|(marker, _)| marker.core_for(name.as_deref().unwrap_or_default())).collect();
         let mut stops: Vec<Stop<'_>> = Vec::new();
         let mut before: Vec<&str> = Vec::new();
         let mut exits: Vec<Vec<Exit>> = Vec::new();
@@ -82,13 +82,13 @@ impl TurnRules<'_> {
             let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
             if number == stops.len() {
                 let confirm = match &marker.confirm {
-                    _ if !begins.is_empty() => begins.iter().map(|begin| &**begin).list(),
+                    _ if !begins.is_empty() => begins.iter().map(|begin| &**begin).collect(),
                     // Any name may come next.
                     Confirm::Next(_) if next.iter().any(String::is_empty) => Vec::new(),
                     Confirm::Next(cores) => {
-                        cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).list()
+                        cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).collect()
                     }
-                    Confirm::Nothing => named.iter().map(|name| &**name).list(),
+                    Confirm::Nothing => named.iter().map(|name| &**name).collect(),
                     Confirm::End(_) => Vec::new(),
                 };
                 stops.push(Stop { core, confirm, peek: !marker.take });
@@ -100,31 +100,31 @@ impl TurnRules<'_> {
         make(&stops, &before, exits)
     }
 
-    /// The raw text of an argument with a limited length, and the marker that closes it. `layout` is white space behind the
+    /// The raw text of an argument with a limited length, and the marker that closes it. `layout` is white space after the
     /// marker that opens it.
-    pub(super) fn counted_text(&mut self, key: NodeKey, layout: &str, count: Count) -> Option<Counted> {
-        let cached = (key, layout.to_owned(), count);
+    pub(super) fn counted_text(&mut self, key: NodeKey, layout: &str, max: u32) -> Option<Expr> {
+        let cached = (key, layout.to_owned(), max);
         if let Some(known) = self.counted.get(&cached) {
-            return known.clone();
+            return *known;
         }
         let mut builder = std::mem::take(&mut self.builder);
         let made = self.with_stops(key, |stops, before, _| {
             let between = Between { stops: stops.to_vec(), before: before.to_vec(), after: layout };
-            counted(&mut builder, "text", &between, count)
+            counted(&mut builder, "text", &between, max)
         });
         self.builder = builder;
-        self.counted.insert(cached, made.clone());
+        self.counted.insert(cached, made);
         made
     }
 
     /// The texts with names that confirm a marker, with and without a space next to the names. If the names are not known:
-    /// what stands before them.
+    /// the text before them.
     fn next_names(&self, marker: &Marker, declared: &[String]) -> Vec<String> {
         let mut texts = Vec::new();
         for next in marker.names.iter() {
             let names: Vec<&String> = match (next.kind, &self.limits.offered) {
-                (NameKind::Argument, _) => declared.iter().list(),
-                (NameKind::Function, Some(Offered::These(tools))) => tools.iter().map(|tool| &tool.name).list(),
+                (NameKind::Argument, _) => declared.iter().collect(),
+                (NameKind::Function, Some(Offered::These(tools))) => tools.iter().map(|tool| &tool.name).collect(),
                 (NameKind::Function, _) => Vec::new(),
             };
             if names.is_empty() {
@@ -151,7 +151,7 @@ impl TurnRules<'_> {
         let spaces = |marker: &Marker| if self.spaced_before(marker) { &["", " "][..] } else { &[""] };
         let all = markers.flat_map(|marker| spaces(marker).iter().map(move |space| (marker, space)));
         all.flat_map(|(marker, space)| tools.iter().map(move |tool| [&tool.name, *space, &*marker.core].concat()))
-            .list()
+            .collect()
     }
 
     /// The alternatives of one state of the automaton.
@@ -209,9 +209,9 @@ impl TurnRules<'_> {
 
     pub(super) fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {
         if let NodeKey::Value { .. } | NodeKey::Named { .. } = key {
-            return vec![char.into_iter().list()];
+            return vec![char.into_iter().collect()];
         }
-        exits.iter().map(|exit| self.then(char.iter().cloned().list(), *exit)).list()
+        exits.iter().map(|exit| self.then(char.iter().cloned().collect(), *exit)).collect()
     }
 
     pub(super) fn text_key(&self, key: NodeKey, index: usize) -> NodeKey {

@@ -2,9 +2,10 @@
 
 use unjinja_runtime::abi::{Action, Hole, Marker, Transition};
 
-use super::{Alternative, NodeKey, Offered, Piece, Texts, TurnRules};
+use super::{NodeKey, Offered, Texts, TurnRules};
 use crate::free_text::TextPart;
-use crate::small::{self, List, json_text};
+use crate::graph::{Alternative, Piece};
+use crate::syntax::json_text;
 
 impl TurnRules<'_> {
     /// The alternatives of a free text: up to each of its markers, and to the end of the turn.
@@ -53,12 +54,15 @@ impl TurnRules<'_> {
                     "" => [&*shape.name_field, &*shape.args_field],
                     function => [function, function],
                 };
-                keys.iter().map(|key| format!("{brace}\"{key}\"")).list()
+                keys.iter().map(|key| format!("{brace}\"{key}\"")).collect()
             }
-            Some(Offered::These(tools)) => tools.iter().map(|tool| format!("{brace}{}", json_text(&tool.name))).list(),
+            Some(Offered::These(tools)) => {
+                tools.iter().map(|tool| format!("{brace}{}", json_text(&tool.name))).collect()
+            }
             _ => vec![format!("{brace}\"")],
         };
-        small::sort_and_dedup(&mut all);
+        all.sort_unstable();
+        all.dedup();
         all
     }
 }

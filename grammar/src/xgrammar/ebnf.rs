@@ -5,12 +5,14 @@
 //! - names do not begin with a digit, and some are macros;
 //! - free text without certain strings is a macro of its own, `TagDispatch`.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
+use crate::builder::{Builder, Rule};
+use crate::expr::{Class, Expr, ExprKind, Repeat, RuleId};
 use crate::free_text::{FreeText, TextPart};
-use crate::small::{Map, Set};
-use crate::special_tokens::Tokens;
-use crate::{Builder, Class, Expr, ExprKind, Repeat, Rule, RuleId, SpecialToken, write};
+use crate::special_tokens::{SpecialToken, Tokens};
+use crate::write;
 
 /// The grammar of an expression: the rule `root`, and the rules that it needs.
 pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
@@ -42,12 +44,12 @@ fn macro_of(builder: &Builder, rule: &Rule) -> Option<(std::sync::Arc<FreeText>,
 }
 
 /// The names of the rules, distinct and none of them a macro.
-fn names(builder: &Builder, order: &[RuleId]) -> Map<RuleId, String> {
+fn names(builder: &Builder, order: &[RuleId]) -> HashMap<RuleId, String> {
     const MACROS: [&str; 8] =
         ["TagDispatch", "TokenTagDispatch", "Token", "ExcludeToken", "Regex", "Substring", "true", "false"];
     let plain = |name: &str| !MACROS.contains(&name) && !name.starts_with(|first: char| first.is_ascii_digit());
-    let mut used: Set<String> = ["root".to_owned()].into_iter().collect();
-    let mut names = Map::new();
+    let mut used: HashSet<String> = ["root".to_owned()].into_iter().collect();
+    let mut names = HashMap::new();
     for &id in order {
         let own = builder.name(id);
         let mut name = if plain(own) { own.to_owned() } else { format!("rule-{own}") };
@@ -62,7 +64,7 @@ fn names(builder: &Builder, order: &[RuleId]) -> Map<RuleId, String> {
 struct Writer<'b> {
     builder: &'b Builder,
     tokens: &'b Tokens,
-    names: Map<RuleId, String>,
+    names: HashMap<RuleId, String>,
     /// The free texts that have a rule already.
     texts: Vec<usize>,
     out: String,
@@ -152,17 +154,18 @@ impl Writer<'_> {
     }
 
     fn class(&mut self, class: &Class) {
+        const SPECIAL: [char; 5] = ['\\', '[', ']', '-', '^'];
         if class.as_ranges().is_empty() {
             return if class.is_negated() { self.out.push_str("[\\u0000-\\U0010FFFF]") } else { self.nothing() };
         }
         self.out.push_str(if class.is_negated() { "[^" } else { "[" });
         for &(first, last) in class.as_ranges() {
-            self.character(first, &['\\', '[', ']', '-', '^']);
+            write::character(&mut self.out, first, &SPECIAL, false);
             if first != last {
                 if u32::from(last) - u32::from(first) > 1 {
                     self.out.push('-');
                 }
-                self.character(last, &['\\', '[', ']', '-', '^']);
+                write::character(&mut self.out, last, &SPECIAL, false);
             }
         }
         self.out.push(']');
@@ -205,23 +208,8 @@ impl Writer<'_> {
 
     fn literal(&mut self, text: &str) {
         self.out.push('"');
-        text.chars().for_each(|character| self.character(character, &['\\', '"']));
+        text.chars().for_each(|character| write::character(&mut self.out, character, &['\\', '"'], false));
         self.out.push('"');
-    }
-
-    fn character(&mut self, character: char, special: &[char]) {
-        let _ = match character {
-            '\n' => self.out.write_str("\\n"),
-            '\r' => self.out.write_str("\\r"),
-            '\t' => self.out.write_str("\\t"),
-            character if special.contains(&character) => write!(self.out, "\\{character}"),
-            '\'' | '"' | '\\' => self.out.write_char(character),
-            character if character.escape_debug().nth(1).is_some() => match u32::from(character) {
-                code @ 0..=0xFFFF => write!(self.out, "\\u{code:04X}"),
-                code => write!(self.out, "\\U{code:08X}"),
-            },
-            character => self.out.write_char(character),
-        };
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::SpecialToken;
+use crate::special_tokens::SpecialToken;
 
 /// What a part of the output looks like.
 #[derive(Clone, Debug, PartialEq, Eq)]

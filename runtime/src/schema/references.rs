@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::limits::{MAX_RESOURCES, MAX_SEARCHED};
 use super::members::member;
 use super::walk::Walk;
-use crate::sorting::sort_by;
 
 /// Keywords that contain values, not schemas. (A property with such a name is not searched either.)
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
@@ -44,7 +43,7 @@ impl References {
         let found = Self { resources: vec![Default::default()], anchors: Vec::new() };
         let mut search = Search { walk: Walk::through(root), resource_of: vec![0], found };
         search.run();
-        sort_by(&mut search.found.anchors, |(one, ..), (other, ..)| one.cmp(other));
+        search.found.anchors.sort_unstable();
         search.found
     }
 

@@ -4,7 +4,6 @@ use unjinja_spec::ArgumentOrder;
 
 use crate::ask::CallTurns;
 use crate::sentinels::SENTINELS;
-use unjinja_runtime::abi::{sort, sort_by_key};
 
 /// The order of arguments; if that is the one of the message, the order of the keys of an object in one of them.
 pub(super) fn of(calls: &CallTurns) -> ArgumentOrder {
@@ -19,12 +18,12 @@ fn order(text: &str, keys: &[&str; 3]) -> ArgumentOrder {
     if shown.iter().any(|(place, _)| place.is_none()) {
         return ArgumentOrder::Given;
     }
-    sort(&mut shown);
+    shown.sort();
     let shown: Vec<&str> = shown.into_iter().map(|(_, key)| key).collect();
     let mut sorted = keys.to_vec();
-    sort(&mut sorted);
+    sorted.sort();
     let mut ignoring_case = keys.to_vec();
-    sort_by_key(&mut ignoring_case, |key| key.to_lowercase());
+    ignoring_case.sort_by_key(|key| key.to_lowercase());
     match shown {
         shown if shown == sorted => ArgumentOrder::Sorted,
         shown if shown == ignoring_case => ArgumentOrder::SortedIgnoringCase,

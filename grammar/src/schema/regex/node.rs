@@ -1,7 +1,7 @@
 //! What a grammar can express of a regular expression, with the sets of ECMA-262 as classes.
 
-use super::super::super::Class;
-use super::super::super::builder::MAX_COUNT;
+use crate::builder::MAX_COUNT;
+use crate::expr::Class;
 use crate::regex::{Assertion, Cause, Ecma, Item, Named, Node as Syntax, Set, parse};
 
 /// Why an expression cannot be written.

@@ -1,11 +1,10 @@
 //! Writes a regular expression as rules for the inside of a JSON string.
 
-use super::super::super::builder::MAX_COUNT;
-use super::super::super::syntax::Syntax;
-use super::super::super::{Builder, Class, Expr, ExprKind};
 use super::super::json;
 use super::node::{Node, Why};
-use crate::small::List as _;
+use crate::builder::{Builder, MAX_COUNT};
+use crate::expr::{Class, Expr, ExprKind};
+use crate::syntax::Syntax;
 
 impl Node {
     pub(super) fn write(&self, builder: &mut Builder, hint: &str) -> Result<Expr, Why> {
@@ -52,18 +51,18 @@ impl Node {
                 Some(Self::Repeat(Box::new(body), 1, *max))
             }
             Self::Choice(nodes) => {
-                let nodes: Vec<Self> = nodes.iter().filter_map(Self::without_empty).list();
+                let nodes: Vec<Self> = nodes.iter().filter_map(Self::without_empty).collect();
                 (!nodes.is_empty()).then_some(Self::Choice(nodes))
             }
             Self::Sequence(nodes) => {
                 // The first part that is not empty, followed by anything of the later ones.
-                let nodes: Vec<&Self> = nodes.iter().filter(|node| node.length().1 != Some(0)).list();
+                let nodes: Vec<&Self> = nodes.iter().filter(|node| node.length().1 != Some(0)).collect();
                 (nodes.len() <= TOLD_APART).then_some(())?;
                 let first = |at: usize| {
                     let rest = nodes[at + 1..].iter().map(|&node| node.clone());
-                    Some(Self::Sequence([nodes[at].without_empty()?].into_iter().chain(rest).list()))
+                    Some(Self::Sequence([nodes[at].without_empty()?].into_iter().chain(rest).collect()))
                 };
-                let alternatives: Vec<Self> = (0..nodes.len()).filter_map(first).list();
+                let alternatives: Vec<Self> = (0..nodes.len()).filter_map(first).collect();
                 (!alternatives.is_empty()).then_some(Self::Choice(alternatives))
             }
             Self::Class(_) => Some(self.clone()),
@@ -71,7 +70,7 @@ impl Node {
     }
 }
 
-/// One code point of a class, as it is written in a JSON string.
+/// One code point of a class in a JSON string.
 fn encoded(builder: &mut Builder, class: &Class) -> Expr {
     const SHORT: [(char, char); 8] =
         [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
@@ -91,7 +90,7 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
         return builder.choice(&alternatives);
     }
     let mut escapes: Vec<Expr> = Vec::new();
-    let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).list();
+    let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).collect();
     if !short.is_empty() {
         escapes.push(builder.class(Class::of(&short)));
     }
