@@ -11,7 +11,6 @@ use unjinja_server::http::Limits;
 use crate::arguments::{CutArgs, Engine};
 use crate::parser_args::ParserArgs;
 
-/// The arguments of `serve`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The address to listen on; port 0 takes a free one.
@@ -64,7 +63,7 @@ pub(crate) struct Arguments {
     /// how long that is, and 4096 otherwise. llama.cpp needs none.
     #[arg(long, value_name = "TOKENS", value_parser = positive::<u64>)]
     pub(super) max_tokens: Option<u64>,
-    /// Refuse requests with images and documents. Otherwise a sentence stands in the place of each.
+    /// Refuse requests with images and documents. Otherwise a sentence replaces each.
     #[arg(long)]
     pub(super) refuse_media: bool,
     /// A name under which the proxy is reached, besides those of this machine (`localhost`, `127.0.0.1`, `[::1]`). On an address that
@@ -78,7 +77,7 @@ pub(crate) struct Arguments {
     /// and without it as that token.
     #[arg(long, value_enum, default_value = "report", help_heading = "Security")]
     pub(super) markers: Markers,
-    /// A field of requests that goes on to the upstream. Without it, only those go on that say how to sample.
+    /// A field of requests that is passed on to the upstream. Without it, only those are that say how to sample.
     #[arg(long, value_name = "FIELD", help_heading = "Security")]
     pub(super) pass_field: Vec<String>,
     #[command(flatten)]

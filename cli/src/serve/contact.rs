@@ -71,7 +71,7 @@ fn only_gguf(folder: &Path) -> Option<PathBuf> {
     let mut models = files.filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_later = name.contains("-of-") && !name.contains("-00001-of-");
-        // A file for images beside the model has this name.
+        // A file for images next to the model has this name.
         name.ends_with(".gguf") && !is_later && !name.starts_with("mmproj")
     });
     let only = models.next()?;

@@ -10,7 +10,7 @@ use unjinja_server::http::ServedModel;
 use crate::failure::Failure;
 use crate::input;
 
-/// The file of a tokenizer, and the one beside it that names its special tokens.
+/// The file of a tokenizer, and the one next to it that names its special tokens.
 const FILE: &str = "tokenizer.json";
 const CONFIG: &str = "tokenizer_config.json";
 
