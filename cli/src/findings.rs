@@ -38,8 +38,8 @@ pub(crate) struct Group {
 
 /// All findings of a command.
 pub(crate) struct Findings {
-    /// What was looked at.
-    pub title: &'static str,
+    /// What was looked at and what was found, for the heading of a page.
+    pub heading: String,
     /// How much was looked at, and how much was found, in words.
     pub summary: String,
     pub groups: Vec<Group>,
@@ -108,7 +108,7 @@ impl Findings {
     /// A summary for a pull request.
     pub(crate) fn markdown(&self) -> Done {
         let mut out = std::io::stdout().lock();
-        writeln!(out, "### {}: {}", self.title, self.summary)?;
+        writeln!(out, "### {}", self.heading)?;
         for group in self.groups.iter().filter(|group| !group.findings.is_empty()) {
             writeln!(out, "\n**{}**", markdown_text(&group.name))?;
             for finding in &group.findings {
@@ -165,12 +165,11 @@ pub(crate) fn human<'f>(out: &mut impl Write, findings: impl Iterator<Item = &'f
             writeln!(out, "  {line}")?;
         }
         for (name, text) in finding.rows() {
-            let name = paint(FAINT, &format!("{name:12}"));
             // The lines of a rendered prompt stay lines.
             match text.lines().count() > 2 {
-                false => writeln!(out, "  {name} {}", visible::line(text))?,
+                false => writeln!(out, "  {} {}", paint(FAINT, &format!("{name:12}")), visible::line(text))?,
                 true => {
-                    writeln!(out, "  {name}")?;
+                    writeln!(out, "  {}", paint(FAINT, name))?;
                     for line in visible::lines(text).split('\n') {
                         writeln!(out, "  | {line}")?;
                     }

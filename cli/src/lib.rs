@@ -160,7 +160,7 @@ Examples:
 
 Exit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage or unreadable input.")]
     Lint(lint::Arguments),
-    /// Make a response template, with which transformers reads outputs, or a chat template for training.
+    /// Make a response template, or a chat template for training.
     #[command(after_help = "\
 A response template is a key of tokenizer_config.json. What its language cannot express is printed as a loss with an output that shows it; the exit code is then 1.
 

@@ -180,7 +180,7 @@ fn print(all: &[Checked], format: LintFormat, ui: Ui) -> Done {
     let counts = findings::counts(all.iter().flat_map(|checked| &checked.findings).map(|finding| finding.severity));
     let templates = if all.len() == 1 { "1 template".to_owned() } else { format!("{} templates", all.len()) };
     let findings = Findings {
-        title: "Lint",
+        heading: format!("Chat templates: {counts}"),
         summary: format!("{templates}: {counts}"),
         groups: all.iter().map(Checked::group).collect(),
         remarks: Vec::new(),

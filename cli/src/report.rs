@@ -186,11 +186,17 @@ impl Report {
     }
 
     fn findings(&self) -> Findings {
-        let count = self.rows.len();
+        let all = self.rows.len();
+        let count = |name: &str| self.rows.iter().filter(|row| row.outcome.name() == name).count();
+        let counts = ["changed", "new", "gone", "broken", "unreadable", "idle", "unchanged"]
+            .map(|name| (count(name), name))
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"));
         let hint = |(name, known): &(String, OverlayHint)| format!("{name}: {}", known.sentence());
         Findings {
-            title: "Format specs",
-            summary: format!("{} of {count} unchanged", count - self.differences()),
+            heading: format!("Format specs: {}", counts.collect::<Vec<String>>().join(", ")),
+            summary: format!("{} of {all} unchanged", all - self.differences()),
             groups: self.rows.iter().map(Row::group).collect(),
             remarks: self.hints.iter().map(hint).collect(),
             accept: self.fix.clone(),

@@ -25,8 +25,8 @@ pub(crate) struct Calls {
 }
 
 /// Makes the field from the markers of a spec. `ends` are the texts that end a turn.
-pub(crate) fn field(spec: &FormatSpec, ends: &[String]) -> Option<Calls> {
-    let maker = Maker { spec, ends };
+pub(crate) fn field(spec: &FormatSpec, means: Means, ends: &[String]) -> Option<Calls> {
+    let maker = Maker { spec, means, ends };
     match spec.tools.format {
         ToolFormat::None => None,
         ToolFormat::JsonNative => Some(maker.native()),
@@ -36,8 +36,18 @@ pub(crate) fn field(spec: &FormatSpec, ends: &[String]) -> Option<Calls> {
     }
 }
 
+/// By which means calls as in Python are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// The content parser for lists of them, if the format is such a list. It fails where an argument has no form of Python.
+    CallLists,
+    /// Patterns, which read simple values.
+    Patterns,
+}
+
 pub(super) struct Maker<'s> {
     pub spec: &'s FormatSpec,
+    pub means: Means,
     pub ends: &'s [String],
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, StartsIn};
 
 use super::super::reading::REASONING;
-use super::calls;
+use super::calls::{self, Means};
 use super::loss::LossKind;
 use super::mark::{self, Mark, escaped, mark_of};
 
@@ -16,12 +16,17 @@ pub(crate) struct Draft {
     pub losses: Vec<LossKind>,
 }
 
-/// The template of a spec.
-pub(crate) fn draft(spec: &FormatSpec) -> Draft {
+/// The templates of a spec: those that may read more come first.
+pub(crate) fn drafts(spec: &FormatSpec) -> Vec<Draft> {
+    let (lists, patterns) = (draft(spec, Means::CallLists), draft(spec, Means::Patterns));
+    if lists.json == patterns.json { vec![patterns] } else { vec![lists, patterns] }
+}
+
+fn draft(spec: &FormatSpec, means: Means) -> Draft {
     let mut losses = Vec::new();
     let mut fields = Map::new();
     let ends = ends(spec);
-    let calls = calls::field(spec, &ends);
+    let calls = calls::field(spec, means, &ends);
     let (calls, of_calls) = calls.map_or((None, Vec::new()), |calls| (calls.field, calls.losses));
     if let Some(field) = reasoning(spec, &ends, calls.as_ref(), &mut losses) {
         fields.insert(REASONING.to_owned(), Json::Object(field));

@@ -3,7 +3,7 @@
 use serde_json::json;
 use unjinja_spec::{FormatSpec, MarkerText, REPEATED_NAME};
 
-use super::calls::{Calls, Maker, Region, function};
+use super::calls::{Calls, Maker, Means, Region, function};
 use super::loss::LossKind;
 use super::mark::{Mark, escaped, pattern_of};
 
@@ -41,7 +41,9 @@ impl Maker<'_> {
         if brackets != ("(", ")") || tools.arguments.name_suffix.trim() != "=" || MarkerText::new(&start).is_layout() {
             return Calls { field: None, losses };
         }
-        if let Some(region) = self.call_list() {
+        if self.means == Means::CallLists
+            && let Some(region) = self.call_list()
+        {
             let transform = function("{name}", "{arguments}");
             let content = json!({"content": "python-call-list", "transform": transform, "transform_each": true});
             return Calls { field: Some(region.field(content)), losses: Vec::new() };

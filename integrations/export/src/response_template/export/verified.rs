@@ -82,7 +82,23 @@ impl Export {
 ///
 /// The markers of the spec make no valid template: a marker is too long for a pattern.
 pub fn export(spec: &FormatSpec, verification: &Verification) -> Result<Export, Problems> {
-    let Draft { json, losses } = from_spec::draft(spec);
+    let mut best: Option<Export> = None;
+    for draft in from_spec::drafts(spec) {
+        let export = tried(draft, spec, verification)?;
+        let is_whole = export.is_whole();
+        if best.as_ref().is_none_or(|best| best.held < export.held) {
+            best = Some(export);
+        }
+        if is_whole {
+            break;
+        }
+    }
+    best.ok_or_else(|| Problems(Vec::new()))
+}
+
+/// Tries one template with all conversations.
+fn tried(draft: Draft, spec: &FormatSpec, verification: &Verification) -> Result<Export, Problems> {
+    let Draft { json, losses } = draft;
     let template = ResponseTemplate::from_json(&json)?;
     let mut notes = Vec::new();
     if template.has_field("tool_calls") {
