@@ -133,7 +133,7 @@ Examples:
   unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required
   unjinja grammar --jsonl --models < cases.jsonl")]
     Grammar(grammar::Arguments),
-    /// Print the Rust of a spec or a template, or write the modules of a folder of specs.
+    /// Print the Rust of a spec or a template.
     #[command(after_help = "\
 Examples:
   unjinja codegen templates/qwen3.jinja
