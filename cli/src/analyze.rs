@@ -22,7 +22,6 @@ use crate::ui::{NAME, Ui, paint};
 use crate::visible;
 use crate::{gaps, input, log, manifest, output};
 
-/// The arguments of `analyze`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Templates: files, folders of them, or `-`.
@@ -49,7 +48,7 @@ pub(crate) struct Arguments {
 }
 
 /// Which specs are made, and how they are corrected.
-pub(crate) struct Request<'r> {
+pub(crate) struct SpecRequest<'r> {
     /// The templates: files, folders, `-`.
     pub paths: &'r [PathBuf],
     /// A manifest or table that says where templates come from.
@@ -104,7 +103,7 @@ impl Analysed {
 }
 
 /// Makes the specs of the templates of a request.
-pub(crate) fn all(request: &Request<'_>, ui: Ui) -> Result<Analysed, Failure> {
+pub(crate) fn all(request: &SpecRequest<'_>, ui: Ui) -> Result<Analysed, Failure> {
     let templates = input::templates(request.paths)?;
     request.parser.for_templates(templates.len())?;
     let sources = match request.sources {
@@ -158,7 +157,7 @@ pub(crate) fn all(request: &Request<'_>, ui: Ui) -> Result<Analysed, Failure> {
 type Applied = (PathBuf, FormatSpec);
 
 /// The spec of one template, and the overlay that was applied to it, if there is one.
-fn one(template: &Source, origin: &str, request: &Request<'_>) -> Result<(FormatSpec, Option<Applied>), Failure> {
+fn one(template: &Source, origin: &str, request: &SpecRequest<'_>) -> Result<(FormatSpec, Option<Applied>), Failure> {
     let goes_with_target = request.target.is_some_and(|target| is_in(&template.overlay(), target));
     let loader = request.loader.clone().origin(origin);
     let loader = if goes_with_target { loader.only_given_overlays() } else { loader };
@@ -192,7 +191,6 @@ fn verified(source: &Source, mut spec: FormatSpec) -> FormatSpec {
     spec
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let (out, as_json) = (arguments.out.as_deref(), arguments.format == Format::Json);
     if let Some(folder) = out {
@@ -201,7 +199,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     // Specs are made to be committed, and a known overlay is not a part of them: it is offered.
     let loader = arguments.parser.committed();
     let loader = loader.unwrap_or_else(|| arguments.parser.loader().analyse_anew().without_known_formats());
-    let request = Request {
+    let request = SpecRequest {
         paths: &arguments.paths,
         sources: arguments.sources.as_deref(),
         parser: &arguments.parser,

@@ -8,7 +8,7 @@ use unjinja_build::{Source, name_of};
 use unjinja_dynamic::{Input, Loader, overlay_of_spec};
 use unjinja_spec::{FormatSpec, Overlay, Status, TemplateInfo, diff};
 
-use crate::analyze::Request;
+use crate::analyze::SpecRequest;
 use crate::failure::{Done, Failure};
 use crate::gaps::OverlayHint;
 use crate::parser_args::ParserArgs;
@@ -16,7 +16,6 @@ use crate::report::{Changed, FailOn, Idle, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
 use crate::{analyze, gaps, input, output};
 
-/// The arguments of `check`.
 #[derive(Args)]
 #[command(
     mut_arg("spec", |arg| arg.help("Compare the template with this committed spec")),
@@ -119,10 +118,9 @@ fn keep_names(spec: &mut FormatSpec, committed: Option<TemplateInfo>) {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let committed = Committed::new(arguments)?;
-    let request = Request {
+    let request = SpecRequest {
         paths: &arguments.paths,
         sources: arguments.sources.as_deref(),
         parser: &arguments.parser,
@@ -191,7 +189,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let is_fixable = |row: &Row| row.file.is_some() && row.outcome.is_fixed_by_writing();
     let command = rows.iter().any(is_fixable).then(|| command(arguments));
     let report = Report { rows, hints, fix: command.filter(|_| !arguments.write) };
-    report.print(arguments.format, ui)?;
+    report.print(None, arguments.format, ui)?;
     let left = report.rows.iter().filter(is_left).count();
     if left == 0 {
         return Ok(());

@@ -13,7 +13,6 @@ use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::{log, output};
 
-/// The arguments of `codegen`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The template or spec whose Rust is printed.
@@ -26,7 +25,6 @@ pub(crate) struct Arguments {
     parser: ParserArgs,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let spec = match (arguments.parser.named()?, &arguments.path) {
         (Some(named), _) => named.spec,

@@ -1,22 +1,22 @@
 //! `unjinja diff`: lists the changes between two specs, and says which of them break parsers. Of two templates it also says whether they
 //! render alike, and whether their parsers read alike.
 
-mod templates;
-
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::json;
 use unjinja_build::SourceExt;
 use unjinja_dynamic::{Input, Loaded, Loader};
-use unjinja_export::compare::{CompareOptions, TemplateComparison, compare};
+use unjinja_lint::Severity;
+use unjinja_lint::compare::{CompareOptions, TemplateComparison, compare};
 use unjinja_spec::{Effect, diff};
 
 use crate::failure::{Done, Failure};
+use crate::findings::{Finding, Group};
 use crate::report::{Changed, FailOn, Outcome, Report, ReportFormat, Row};
 use crate::ui::Ui;
 use crate::{input, log, output};
 
-/// The arguments of `diff`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The old spec or template.
@@ -35,7 +35,6 @@ pub(crate) struct Arguments {
     format: ReportFormat,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let loader = Loader::new().without_known_formats().analyse_anew();
     let loader = if arguments.overlays { loader } else { loader.only_given_overlays() };
@@ -96,12 +95,88 @@ fn severity(compared: &TemplateComparison) -> Option<Effect> {
 }
 
 fn print(report: &Report, compared: Option<&TemplateComparison>, arguments: &Arguments, ui: Ui) -> Done {
-    let Some(compared) = compared else { return report.print(arguments.format, ui) };
+    let Some(compared) = compared else { return report.print(None, arguments.format, ui) };
     if arguments.format == ReportFormat::Json {
         let mut document = report.document();
         document["templates"] = compared.to_json();
         return output::json(&document);
     }
-    report.print(arguments.format, ui)?;
-    templates::print(compared, arguments.format, &arguments.new)
+    // An annotation is about a difference.
+    let tells_all = arguments.format != ReportFormat::Github;
+    let findings = [
+        (compared.render_alike(), renders(compared, &arguments.new)),
+        (compared.read_alike(), reads(compared, &arguments.new)),
+    ];
+    let findings = findings.into_iter().filter(|(alike, _)| tells_all || !alike).map(|(_, finding)| finding).collect();
+    report.print(Some(Group { name: "templates".to_owned(), findings }), arguments.format, ui)
+}
+
+/// Whether the templates render alike, with the smallest conversation that comes out different.
+fn renders(compared: &TemplateComparison, file: &Path) -> Finding {
+    let TemplateComparison { tried, differing, differing_in_space: space, .. } = compared;
+    let assumed = match compared.assumed_tokens.as_slice() {
+        [] => String::new(),
+        names => format!("; only one file says the text of {}, which is taken for both", names.join(", ")),
+    };
+    let space = match space {
+        0 => String::new(),
+        all if all == differing => ", all in white space only".to_owned(),
+        some => format!(", {some} of them in white space only"),
+    };
+    let message = match compared.render_alike() {
+        true => format!("the templates render alike: {tried} conversations{assumed}"),
+        false => format!("the templates render differently: {differing} of {tried} conversations{space}{assumed}"),
+    };
+    let text = |text: &Result<String, String>| match text {
+        Ok(text) => text.clone(),
+        Err(error) => format!("fails: {error}"),
+    };
+    let details = compared.difference.as_ref().map_or_else(Vec::new, |difference| {
+        let conversation = difference.conversation.to_string();
+        vec![("conversation", conversation), ("old", text(&difference.old)), ("new", text(&difference.new))]
+    });
+    told(Severity::Note, "renders", file, message, details)
+}
+
+/// Whether the parsers read alike, with the shortest turns that they read differently.
+fn reads(compared: &TemplateComparison, file: &Path) -> Finding {
+    let [old, new] = &compared.readings;
+    let turns = format!(
+        "{} of {} turns of the old template by the new parser, {} of {} of the new one by the old",
+        old.alike, old.tried, new.alike, new.tried
+    );
+    let (severity, how) =
+        if compared.read_alike() { (Severity::Note, "alike") } else { (Severity::Error, "differently") };
+    let message = format!("their parsers read {how}: alike are {turns}");
+    let problems = compared.problems.iter().zip(["no old", "no new"]);
+    let mut details: Vec<(&str, String)> =
+        problems.filter_map(|(problem, which)| Some((which, problem.clone()?))).collect();
+    for (readings, [writer, reader]) in compared.readings.iter().zip([["by old", "by new"], ["by new", "by old"]]) {
+        if let Some(difference) = &readings.difference {
+            details.push(("turn", difference.output.clone()));
+            details.push((writer, json!(difference.own).to_string()));
+            details.push((reader, json!(difference.other).to_string()));
+        }
+    }
+    told(severity, "reads", file, message, details)
+}
+
+fn told(
+    severity: Severity,
+    title: &str,
+    file: &Path,
+    message: String,
+    details: Vec<(&'static str, String)>,
+) -> Finding {
+    Finding {
+        severity,
+        title: title.to_owned(),
+        file: file.to_owned(),
+        place: file.display().to_string(),
+        line: None,
+        column: None,
+        message,
+        details,
+        help: String::new(),
+    }
 }

@@ -1,12 +1,12 @@
-//! `unjinja export`: makes a response template of a chat template for a reader, tries it with random conversations, and prints
+//! `unjinja export`: makes a response template of a chat template, tries it with random conversations, and prints
 //! it or writes it into a `tokenizer_config.json`. Templates for training are in `training`.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, verify};
-use unjinja_export::lint::{Finding, lint_response_template};
-use unjinja_export::response_template::{Example, Export, Loss, export, with_template, written_json};
+use unjinja_export::response_template::{Example, Export, Loss, READER, export, with_template, written_json};
+use unjinja_lint::{Finding, lint_response_template};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
@@ -16,15 +16,13 @@ use crate::{findings, input, output, visible};
 mod arguments;
 mod training;
 
-pub(crate) use arguments::{Arguments, Reader};
+pub(crate) use arguments::Arguments;
 use arguments::{Purpose, write};
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
-    let reader = match arguments.purpose {
-        Purpose::Read(reader) => reader,
-        Purpose::Training => return training::run(arguments, ui),
-    };
+    if arguments.purpose == Purpose::Training {
+        return training::run(arguments, ui);
+    }
     if arguments.keep_prefix {
         return Err(Failure::Input("--keep-prefix changes a chat template; it needs --for training".to_owned()));
     }
@@ -36,11 +34,11 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
     let verification = verify(&template, &spec, arguments.count.unwrap_or(200), arguments.seed.unwrap_or(1));
-    let export = export(&spec, reader.dialect(), &verification).map_err(|e| Failure::Found(e.to_string()))?;
+    let export = export(&spec, &verification).map_err(|e| Failure::Found(e.to_string()))?;
     if let Some(path) = &arguments.write {
         write(path, |config| with_template(config, &export.json))?;
     }
-    let found = lint_response_template(&export.json, &template, &spec, &verification, &[export.dialect]);
+    let found = lint_response_template(&export.json, &template, &spec, &verification);
     match (arguments.format, &arguments.write) {
         (Format::Json, _) => output::json(&document(&export, &found))?,
         (Format::Human, None) => output::json(&export.json)?,
@@ -52,18 +50,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     match export.losses.len() {
         0 => Ok(()),
-        1 => Err(Failure::Found(format!("{} does not read everything: 1 loss", export.dialect.title()))),
-        losses => Err(Failure::Found(format!("{} does not read everything: {losses} losses", export.dialect.title()))),
+        1 => Err(Failure::Found(format!("{READER} does not read everything: 1 loss"))),
+        losses => Err(Failure::Found(format!("{READER} does not read everything: {losses} losses"))),
     }
 }
 
 /// The result for people, on standard error: standard output is the template alone.
 fn tell(export: &Export, ui: Ui) {
-    let reader = export.dialect.title();
-    ui.remark(&format!("{reader}: {} of {} random conversations came back", export.held, export.tried));
-    if export.dialect.older().is_some() {
-        ui.remark(&format!("  the response template needs {} or newer", export.oldest.title()));
-    }
+    ui.remark(&format!("{READER}: {} of {} random conversations came back", export.held, export.tried));
     for Loss { kind, count, example } in &export.losses {
         let times = if *count > 0 { format!(" ({count} conversations)") } else { String::new() };
         ui.remark(&format!("  lost: {kind}{times}"));
@@ -99,7 +93,7 @@ fn document(export: &Export, found: &[Finding]) -> Value {
     let losses: Vec<Value> = export.losses.iter().map(loss).collect();
     let findings: Vec<Value> = found.iter().map(findings::document).collect();
     json!({
-        "reader": export.dialect.name(), "needs": export.oldest.title(), "response_template": export.json,
+        "response_template": export.json,
         "tried": export.tried, "held": export.held, "losses": losses, "notes": export.notes, "findings": findings,
     })
 }

@@ -27,7 +27,6 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Failure::Found(_) | Failure::FoundAll(_) => 1,

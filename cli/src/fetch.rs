@@ -21,7 +21,6 @@ use crate::{output, visible};
 /// How many templates are downloaded at the same time.
 const AT_ONCE: usize = 4;
 
-/// The arguments of `fetch`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Only the templates with these names or file names.
@@ -62,7 +61,6 @@ impl Outcome {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let manifest = Manifest::read(&arguments.manifest)?;
     let entries = chosen(&manifest, &arguments.names, &arguments.manifest)?;

@@ -126,7 +126,6 @@ impl OverlayHint {
         Ok(writeln!(out, "  {}", paint(FAINT, &visible::lines(&self.sentence())))?)
     }
 
-    /// As JSON.
     pub(crate) fn document(&self) -> Value {
         json!({"name": self.name, "command": self.command})
     }

@@ -16,7 +16,6 @@ use crate::tool_choice::{self, ChoiceArgs};
 use crate::ui::Ui;
 use crate::{input, output, visible};
 
-/// The arguments of `grammar`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -57,7 +56,6 @@ pub(crate) struct Arguments {
     models: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.jsonl {
         return match (&arguments.templates, arguments.models) {

@@ -22,7 +22,6 @@ mod gaps;
 mod grammar;
 #[cfg(feature = "fetch")]
 mod hub;
-mod import;
 mod input;
 mod lint;
 mod list;
@@ -85,79 +84,133 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Derive format specs from chat templates.
-    #[command(
-        after_help = "Examples:\n  unjinja analyze templates/qwen3.jinja               # print the spec\n  unjinja analyze templates -o generated/specs        # write one spec per template\n  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs\n  unjinja analyze templates --strict > /dev/null      # exit code 1 if something is not supported\n  unjinja analyze new.jinja --suggest                 # a draft overlay, if the prompt describes what it does not show"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja analyze templates/qwen3.jinja               # print the spec
+  unjinja analyze templates -o generated/specs        # write one spec per template
+  unjinja analyze model.gguf 'tokenizer_config.json#tool_use' -o specs
+  unjinja analyze templates --strict > /dev/null      # exit code 1 if something is not supported
+  unjinja analyze new.jinja --suggest                 # a draft overlay, if the prompt describes what it does not show")]
     Analyze(analyze::Arguments),
     /// Make the specs again and compare them with the committed ones.
-    #[command(
-        after_help = "Examples:\n  unjinja check templates --specs specs                    # what changed, and what breaks?\n  unjinja check templates --specs specs --write            # accept the changes\n  unjinja check templates --specs specs --fail-on breaking # fail if deployed parsers break\n  unjinja check templates --specs specs --format github    # annotations in a workflow\n  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\""
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja check templates --specs specs                    # what changed, and what breaks?
+  unjinja check templates --specs specs --write            # accept the changes
+  unjinja check templates --specs specs --fail-on breaking # fail if deployed parsers break
+  unjinja check templates --specs specs --format github    # annotations in a workflow
+  unjinja check templates --specs specs --format markdown >> \"$GITHUB_STEP_SUMMARY\"")]
     Check(check::Arguments),
     /// Show what changed between two specs or templates, and whether it breaks parsers.
-    #[command(
-        after_help = "Examples:\n  unjinja diff old/qwen3.toml new/qwen3.toml --format markdown\n  unjinja diff old/qwen3.jinja new/qwen3.jinja      # whether they render alike, too"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja diff old/qwen3.toml new/qwen3.toml --format markdown
+  unjinja diff old/qwen3.jinja new/qwen3.jinja      # whether they render alike, too")]
     Diff(diff::Arguments),
     /// Render random conversations with each template and parse them back.
-    #[command(after_help = "Example:\n  unjinja verify templates --count 200 --seed 1,2,3")]
+    #[command(after_help = "\
+Example:
+  unjinja verify templates --count 200 --seed 1,2,3")]
     Verify(verify::Arguments),
     /// Render conversations with chat templates.
-    #[command(
-        after_help = "Examples:\n  unjinja render templates/qwen3.jinja context.json\n  unjinja render model.gguf < context.json\n  unjinja render --jsonl --templates templates < lines.jsonl"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja render templates/qwen3.jinja context.json
+  unjinja render model.gguf < context.json
+  unjinja render --jsonl --templates templates < lines.jsonl")]
     Render(render::Arguments),
     /// Parse a model's output into a message.
-    #[command(
-        after_help = "Examples:\n  unjinja parse --model Qwen/Qwen3-0.6B < output.txt\n  unjinja parse --template new.jinja --tools tools.json output.txt\n  tail -f output.txt | unjinja parse --model qwen_qwen3_0_6b --stream --format openai\n  unjinja parse --jsonl --models < cases.jsonl"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja parse --model Qwen/Qwen3-0.6B < output.txt
+  unjinja parse --template new.jinja --tools tools.json output.txt
+  tail -f output.txt | unjinja parse --model qwen_qwen3_0_6b --stream --format openai
+  unjinja parse --jsonl --models < cases.jsonl")]
     Parse(parse::Arguments),
     /// Print the grammar to which a sampler can constrain a model.
-    #[command(
-        after_help = "Examples:\n  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required\n  unjinja grammar --jsonl --models < cases.jsonl"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja grammar --model qwen_qwen3_0_6b --tools tools.json --tool-choice required
+  unjinja grammar --jsonl --models < cases.jsonl")]
     Grammar(grammar::Arguments),
-    /// Print the Rust of a spec or a template, or write the modules of a folder of specs.
-    #[command(
-        after_help = "Examples:\n  unjinja codegen templates/qwen3.jinja\n  unjinja codegen --model Qwen/Qwen3-0.6B"
-    )]
+    /// Print the Rust of a spec or a template.
+    #[command(after_help = "\
+Examples:
+  unjinja codegen templates/qwen3.jinja
+  unjinja codegen --model Qwen/Qwen3-0.6B")]
     Codegen(codegen::Arguments),
     /// Show what an analysis saw, what a spec means, and how each byte of an output is read.
-    #[command(
-        after_help = "Examples:\n  unjinja explain templates/qwen3.jinja --color always | less -R\n  unjinja explain templates/qwen3.jinja --output output.txt --show output\n  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja explain templates/qwen3.jinja --color always | less -R
+  unjinja explain templates/qwen3.jinja --output output.txt --show output
+  unjinja explain templates/qwen3.jinja --output output.txt --tools tools.json --html page.html")]
     Explain(explain::Arguments),
     /// Find faults of chat templates, each with the smallest conversation that shows it.
-    #[command(
-        after_help = "Every finding has the smallest conversation that shows it, which `unjinja render` takes. docs/lint.md lists the rules. `{# unjinja-lint: allow RULE #}` in a template allows a rule.\n\nExamples:\n  unjinja lint chat_template.jinja\n  unjinja lint --explain null-content\n  unjinja lint chat_template.jinja --diff                   # what --fix would change\n  unjinja lint model/ --level warning                       # without notes\n  unjinja lint model.gguf --rule null-content --rule call-dropped\n  unjinja lint tokenizer_config.json --allow system-role --strict --format github\n\nExit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage or unreadable input."
-    )]
+    #[command(after_help = "\
+Every finding has the smallest conversation that shows it, which `unjinja render` takes. docs/lint.md lists the rules. `{# unjinja-lint: allow RULE #}` in a template allows a rule.
+
+Examples:
+  unjinja lint chat_template.jinja
+  unjinja lint --explain null-content
+  unjinja lint chat_template.jinja --diff                   # what --fix would change
+  unjinja lint model/ --level warning                       # without notes
+  unjinja lint model.gguf --rule null-content --rule call-dropped
+  unjinja lint tokenizer_config.json --allow system-role --strict --format github
+
+Exit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage or unreadable input.")]
     Lint(lint::Arguments),
-    /// Make a response template, as transformers, vLLM and SGLang read it.
-    #[command(
-        after_help = "A response template is a key of tokenizer_config.json. What its language cannot express is printed as a loss with an output that shows it; the exit code is then 1.\n\nExamples:\n  unjinja export tokenizer_config.json --for transformers > response_template.json\n  unjinja export tokenizer_config.json --for transformers@5.23   # for an older version\n  unjinja export tokenizer_config.json --for vllm --write tokenizer_config.json\n  unjinja export chat_template.jinja --for sglang --count 1000 --format json"
-    )]
+    /// Make a response template, or a chat template for training.
+    #[command(after_help = "\
+A response template is a key of tokenizer_config.json. What its language cannot express is printed as a loss with an output that shows it; the exit code is then 1.
+
+Examples:
+  unjinja export tokenizer_config.json --for transformers > response_template.json
+  unjinja export tokenizer_config.json --for transformers --write tokenizer_config.json
+  unjinja export chat_template.jinja --for transformers --count 1000 --format json
+  unjinja export chat_template.jinja --for training")]
     Export(export::Arguments),
-    /// Make a format spec of a response template, for models that have nothing else.
-    #[command(
-        after_help = "Examples:\n  unjinja import tokenizer_config.json > specs/my_model.toml\n  unjinja import response_template.json --template chat_template.jinja"
-    )]
-    Import(import::Arguments),
     /// Download the templates of a manifest from the Hugging Face Hub.
     #[cfg(feature = "fetch")]
-    #[command(
-        after_help = "The manifest lists templates:\n\n  [[source]]\n  name = \"command_r_plus_tool_use\"       # of the spec\n  repo = \"CohereForAI/c4ai-command-r-plus\"\n  revision = \"main\"                      # a branch, a tag or a commit; this is the default\n  file = \"tokenizer_config.json\"         # by default the file in which models keep their template\n  template = \"tool_use\"                  # one of several named templates\n  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja\n  eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check; a .jinja file has none\n\nExamples:\n  unjinja fetch --manifest generated/sources.toml --out hub          # all\n  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b\n  HF_TOKEN=hf_… unjinja fetch --out hub                              # models with a licence\n  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml\n\nHF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE work as for the Hub's other clients."
-    )]
+    #[command(after_help = "\
+The manifest lists templates:
+
+  [[source]]
+  name = \"command_r_plus_tool_use\"       # of the spec
+  repo = \"CohereForAI/c4ai-command-r-plus\"
+  revision = \"main\"                      # a branch, a tag or a commit; this is the default
+  file = \"tokenizer_config.json\"         # by default the file in which models keep their template
+  template = \"tool_use\"                  # one of several named templates
+  save_as = \"command-r-plus.jinja\"       # by default NAME.jinja
+  eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check; a .jinja file has none
+
+Examples:
+  unjinja fetch --manifest generated/sources.toml --out hub          # all
+  unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b
+  HF_TOKEN=hf_… unjinja fetch --out hub                              # models with a licence
+  unjinja fetch --out hub && unjinja check hub --specs specs --sources sources.toml
+
+HF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_CACHE work as for the Hub's other clients.")]
     Fetch(fetch::Arguments),
     /// Serve chat completions in front of a server that completes text.
     #[cfg(feature = "serve")]
-    #[command(
-        after_help = "Examples:\n  unjinja serve --upstream http://127.0.0.1:8000\n  unjinja serve --upstream http://127.0.0.1:8000 --template tokenizer_config.json\n  unjinja serve --upstream http://127.0.0.1:8081 --upstream-api llama.cpp --template model.gguf\n  unjinja serve --upstream https://gpu.internal --template small=small.jinja --template large=large.jinja\n\nEndpoints: /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready, /metrics.\n\nKeys come from files or from the environment: UNJINJA_API_KEY for clients, UNJINJA_UPSTREAM_API_KEY for the upstream. -v or UNJINJA_LOG=1 logs every request; prompts, answers and keys are never logged."
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja serve --upstream http://127.0.0.1:8000
+  unjinja serve --upstream http://127.0.0.1:8000 --template tokenizer_config.json
+  unjinja serve --upstream http://127.0.0.1:8081 --upstream-api llama.cpp --template model.gguf
+  unjinja serve --upstream https://gpu.internal --template small=small.jinja --template large=large.jinja
+
+Endpoints: /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready, /metrics.
+
+Keys come from files or from the environment: UNJINJA_API_KEY for clients, UNJINJA_UPSTREAM_API_KEY for the upstream. -v or UNJINJA_LOG=1 logs every request; prompts, answers and keys are never logged.")]
     Serve(Box<serve::Arguments>),
     /// List the supported models, or the specs of a folder.
-    #[command(
-        after_help = "Examples:\n  unjinja list\n  unjinja list --specs generated/specs   # a Markdown table\n  unjinja list --overlay openai/gpt-oss-120b > my-model.overlay.toml"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja list
+  unjinja list --specs generated/specs   # a Markdown table
+  unjinja list --overlay openai/gpt-oss-120b > my-model.overlay.toml")]
     List {
         /// List the specs of this folder, as a Markdown table or as JSON.
         #[arg(long, value_name = "DIR")]
@@ -170,9 +223,11 @@ enum Command {
         format: Format,
     },
     /// Print the completions for a shell.
-    #[command(
-        after_help = "Examples:\n  unjinja completions bash > ~/.local/share/bash-completion/completions/unjinja\n  unjinja completions zsh > ~/.zfunc/_unjinja\n  unjinja completions fish > ~/.config/fish/completions/unjinja.fish"
-    )]
+    #[command(after_help = "\
+Examples:
+  unjinja completions bash > ~/.local/share/bash-completion/completions/unjinja
+  unjinja completions zsh > ~/.zfunc/_unjinja
+  unjinja completions fish > ~/.config/fish/completions/unjinja.fish")]
     Completions {
         /// The shell.
         shell: Shell,
@@ -226,7 +281,6 @@ fn dispatch(command: &Command, ui: Ui) -> Done {
         Command::Explain(arguments) => explain::run(arguments),
         Command::Lint(arguments) => lint::run(arguments, ui),
         Command::Export(arguments) => export::run(arguments, ui),
-        Command::Import(arguments) => import::run(arguments, ui),
         #[cfg(feature = "fetch")]
         Command::Fetch(arguments) => fetch::run(arguments, ui),
         #[cfg(feature = "serve")]

@@ -1,10 +1,9 @@
 //! `unjinja lint`: finds faults of chat templates, and prints them for people, for programs, for a workflow of GitHub or for
-//! a pull request. What is a fault, the package `unjinja-export` decides.
+//! a pull request. What is a fault, the package `unjinja-lint` decides.
 
 mod checked;
 mod config;
 mod mend;
-mod print;
 mod sarif;
 
 use std::io::Write;
@@ -15,23 +14,22 @@ use serde_json::Value;
 use unjinja_analyzer::verify;
 use unjinja_build::{Source, SourceExt};
 use unjinja_dynamic::{Loaded, Origin};
-use unjinja_export::lint::{
+use unjinja_export::response_template::find;
+use unjinja_lint::{
     Finding, LintOptions, RESPONSE_RULES, RULES, Repaired, Rule, Severity, can_fix, fix, lint, lint_response_template,
     syntax_error,
 };
-use unjinja_export::response_template::{Dialect, find};
 use unjinja_render::{Template, TemplateError};
 use unjinja_spec::FormatSpec;
 
-use crate::export::Reader;
 use crate::failure::{Done, Failure};
+use crate::findings::{self, Findings};
 use crate::parser_args::ParserArgs;
 use crate::ui::Ui;
 use crate::{input, output};
 use checked::Checked;
 use config::{Config, Configs, Verdict};
 
-/// The arguments of `lint`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Templates: files, folders of them, or `-`.
@@ -53,9 +51,6 @@ pub(crate) struct Arguments {
     /// `response_template.json`.
     #[arg(long, value_name = "FILE")]
     response_template: Option<PathBuf>,
-    /// The reader for which the response template is written; may be given several times. Without it, all of them.
-    #[arg(long = "for", value_enum, value_name = "READER")]
-    readers: Vec<Reader>,
     /// How many random conversations are tried with a response template.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
@@ -128,7 +123,6 @@ fn rule(id: &str) -> Result<Rule, String> {
     })
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if let Some(rule) = arguments.explain {
         let (about, text) = (rule.about, rule.explanation());
@@ -170,13 +164,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.diff {
         return end_of_diff(changed, &all);
     }
-    match arguments.format {
-        LintFormat::Human => print::human(&all, ui)?,
-        LintFormat::Json => output::json(&print::document(&all))?,
-        LintFormat::Sarif => output::json(&sarif::sarif(&all))?,
-        LintFormat::Github => print::github(&all)?,
-        LintFormat::Markdown => print::markdown(&all)?,
-    }
+    print(&all, arguments.format, ui)?;
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let is_bad = |checked: &&Checked| checked.findings.iter().any(|finding| finding.severity >= least);
     match all.iter().filter(is_bad).count() {
@@ -185,6 +173,25 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             let what = if arguments.strict { "errors or warnings" } else { "errors" };
             Err(Failure::Found(with_errors(count, what)))
         }
+    }
+}
+
+fn print(all: &[Checked], format: LintFormat, ui: Ui) -> Done {
+    let counts = findings::counts(all.iter().flat_map(|checked| &checked.findings).map(|finding| finding.severity));
+    let templates = if all.len() == 1 { "1 template".to_owned() } else { format!("{} templates", all.len()) };
+    let findings = Findings {
+        heading: format!("Chat templates: {counts}"),
+        summary: format!("{templates}: {counts}"),
+        groups: all.iter().map(Checked::group).collect(),
+        remarks: Vec::new(),
+        accept: None,
+    };
+    match format {
+        LintFormat::Human => findings.human(ui),
+        LintFormat::Json => output::json(&all.iter().map(Checked::document).collect::<Vec<Value>>()),
+        LintFormat::Sarif => output::json(&sarif::sarif(&findings.groups)),
+        LintFormat::Github => findings.github(),
+        LintFormat::Markdown => findings.markdown(),
     }
 }
 
@@ -198,7 +205,7 @@ fn end_of_diff(changed: usize, all: &[Checked]) -> Done {
     let unread = |checked: &&Checked| checked.findings.iter().any(|finding| finding.rule.ends_examination());
     let mut failed = 0;
     for checked in all.iter().filter(unread) {
-        print::findings(&mut anstream::stderr().lock(), checked)?;
+        findings::human(&mut anstream::stderr().lock(), checked.group().findings.iter())?;
         failed += usize::from(checked.findings.iter().any(|finding| finding.severity == Severity::Error));
     }
     let mut ends = Vec::new();
@@ -289,10 +296,8 @@ fn of_template(
 fn of_response_template(source: &Source, response: &Value, spec: &FormatSpec, arguments: &Arguments) -> Vec<Finding> {
     // A template that cannot be parsed has its own finding.
     let Ok(chat) = source.template() else { return Vec::new() };
-    let all: Vec<Dialect> = arguments.readers.iter().map(|reader| reader.dialect()).collect();
-    let readers = if all.is_empty() { &Dialect::ALL[..] } else { &all };
     let verification = verify(&chat, spec, arguments.count, 1);
-    lint_response_template(response, &chat, spec, &verification, readers)
+    lint_response_template(response, &chat, spec, &verification)
 }
 
 /// The response template that belongs to a chat template, with its file.

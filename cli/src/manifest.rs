@@ -46,7 +46,6 @@ pub(crate) struct Listed {
 /// Where a template can be downloaded.
 #[derive(Debug)]
 pub(crate) enum Location {
-    /// On the Hub.
     Hub(OnHub),
     /// Not by this command; the reason.
     Elsewhere(String),

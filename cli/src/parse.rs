@@ -20,7 +20,6 @@ mod show;
 
 use show::{Answer, Show};
 
-/// The arguments of `parse`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The model's output; `-` is standard input.
@@ -88,7 +87,6 @@ enum ParseFormat {
     Openai,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if arguments.jsonl {
         return match (&arguments.templates, arguments.models) {

@@ -17,7 +17,6 @@ use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::{input, output};
 
-/// The arguments of `render`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The template to render.
@@ -47,7 +46,6 @@ pub(crate) struct Arguments {
     parser: ParserArgs,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let mut options = RenderOptions::new().only_context(arguments.only_context || arguments.jsonl);
     if arguments.now {

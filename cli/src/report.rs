@@ -1,18 +1,17 @@
-//! Reports what a comparison of specs found: for people, as JSON, as annotations of a GitHub workflow, and as a summary for
-//! a pull request. Text from templates and specs is escaped for each of these, because it can be hostile.
+//! What a comparison of specs found, as findings and as JSON.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
+use unjinja_lint::Severity;
 use unjinja_spec::{Change, Effect, line_of, worst};
 
 use crate::failure::Done;
+use crate::findings::{Finding, Findings, Group};
 use crate::gaps::OverlayHint;
 use crate::output;
-use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
-use crate::visible;
+use crate::ui::Ui;
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -160,21 +159,6 @@ impl Outcome {
             Outcome::Unreadable(_) | Outcome::Broken(_) | Outcome::Gone => Some(Effect::Breaking),
         }
     }
-
-    fn sentence(&self) -> String {
-        match self {
-            Outcome::Unchanged => "unchanged".to_owned(),
-            Outcome::New => "new: this template has no spec yet".to_owned(),
-            Outcome::Changed(changed) => match changed.worst() {
-                None => "changed in form only: the values are the same".to_owned(),
-                Some(effect) => format!("changed, {effect}"),
-            },
-            Outcome::Unreadable(problem) => format!("the committed spec cannot be read\n{problem}"),
-            Outcome::Broken(problem) => problem.clone(),
-            Outcome::Gone => "gone: the template of this spec no longer exists".to_owned(),
-            Outcome::Idle(_) => "unused: keys of the overlay change nothing".to_owned(),
-        }
-    }
 }
 
 impl Idle {
@@ -189,54 +173,34 @@ impl Report {
         self.rows.iter().filter(|row| !matches!(row.outcome, Outcome::Unchanged)).count()
     }
 
-    /// Prints the report.
-    pub(crate) fn print(&self, format: ReportFormat, ui: Ui) -> Done {
+    /// Prints the report, with findings about something else after those about specs.
+    pub(crate) fn print(&self, more: Option<Group>, format: ReportFormat, ui: Ui) -> Done {
+        let mut findings = self.findings();
+        findings.groups.extend(more);
         match format {
-            ReportFormat::Human => self.human(ui),
+            ReportFormat::Human => findings.human(ui),
             ReportFormat::Json => output::json(&self.document()),
-            ReportFormat::Github => self.github(),
-            ReportFormat::Markdown => self.markdown(),
+            ReportFormat::Github => findings.github(),
+            ReportFormat::Markdown => findings.markdown(),
         }
     }
 
-    fn human(&self, ui: Ui) -> Done {
-        let mut out = anstream::stdout().lock();
-        for row in &self.rows {
-            let style = match (&row.outcome, row.outcome.effect()) {
-                (Outcome::Unchanged, _) => continue,
-                (Outcome::Broken(_) | Outcome::Unreadable(_), _) | (_, Some(Effect::Breaking)) => BAD,
-                _ => WARNING,
-            };
-            let sentence = visible::lines(&row.outcome.sentence());
-            let (first, more) = sentence.split_once('\n').unwrap_or((&sentence, ""));
-            writeln!(out, "{}: {}", paint(NAME, &visible::lines(&row.name)), paint(style, first))?;
-            for line in more.lines() {
-                writeln!(out, "  {line}")?;
-            }
-            match &row.outcome {
-                Outcome::Changed(changed) => {
-                    for (change, line) in &changed.changes {
-                        write_change(&mut out, change, *line)?;
-                    }
-                }
-                Outcome::Idle(keys) => {
-                    for key in keys {
-                        writeln!(out, "  line {}: {}", key.line, visible::lines(&key.sentence()))?;
-                    }
-                }
-                _ => {}
-            }
+    fn findings(&self) -> Findings {
+        let all = self.rows.len();
+        let count = |name: &str| self.rows.iter().filter(|row| row.outcome.name() == name).count();
+        let counts = ["changed", "new", "gone", "broken", "unreadable", "idle", "unchanged"]
+            .map(|name| (count(name), name))
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"));
+        let hint = |(name, known): &(String, OverlayHint)| format!("{name}: {}", known.sentence());
+        Findings {
+            heading: format!("Format specs: {}", counts.collect::<Vec<String>>().join(", ")),
+            summary: format!("{} of {all} unchanged", all - self.differences()),
+            groups: self.rows.iter().map(Row::group).collect(),
+            remarks: self.hints.iter().map(hint).collect(),
+            accept: self.fix.clone(),
         }
-        for (name, known) in &self.hints {
-            writeln!(out, "{}: {}", paint(NAME, &visible::lines(name)), visible::lines(&known.sentence()))?;
-        }
-        if !ui.quiet {
-            let count = self.rows.len();
-            let same = count - self.differences();
-            let style = if same == count { GOOD } else { FAINT };
-            writeln!(out, "{}", paint(style, &format!("{same} of {count} unchanged")))?;
-        }
-        Ok(())
     }
 
     /// The report as JSON.
@@ -280,171 +244,70 @@ impl Report {
         let (specs, overlays) = (rows.collect::<Vec<_>>(), hints.collect::<Vec<_>>());
         json!({"differences": self.differences(), "mend": self.fix, "specs": specs, "overlays": overlays})
     }
+}
 
-    /// Prints workflow commands, which GitHub shows as annotations.
-    fn github(&self) -> Done {
-        let mut out = std::io::stdout().lock();
-        for row in &self.rows {
-            let path = match row.outcome {
-                Outcome::New => row.template.as_ref().or(row.file.as_ref()),
-                _ => row.file.as_ref().or(row.template.as_ref()),
-            };
-            let path = path.map_or(String::new(), |path| path.display().to_string());
-            let mut annotate = |level: &str, line: usize, title: &str, message: &str| {
-                let (file, title) = (github_property(&path), github_property(title));
-                writeln!(out, "::{level} file={file},line={line},title={title}::{}", github_message(message))
-            };
-            let name = &row.name;
-            match &row.outcome {
-                Outcome::Unchanged => {}
-                Outcome::Changed(changed) if changed.changes.is_empty() => {
-                    annotate("notice", 1, name, &row.outcome.sentence())?;
-                }
-                Outcome::Changed(changed) => {
-                    for (change, line) in &changed.changes {
-                        let level = match change.effect {
-                            Effect::Breaking => "error",
-                            Effect::Compatible => "warning",
-                            Effect::Informational => "notice",
-                        };
-                        let title = format!("{name}: {}: {}", change.effect, change.key);
-                        annotate(level, *line, &title, &format!("{}\n{}", sides(change), change.why))?;
-                    }
-                }
-                Outcome::Idle(keys) => {
-                    for key in keys {
-                        annotate("error", key.line, &format!("{name}: unused key in the overlay"), &key.sentence())?;
-                    }
-                }
-                Outcome::New => annotate("warning", 1, name, &row.outcome.sentence())?,
-                Outcome::Gone | Outcome::Broken(_) | Outcome::Unreadable(_) => {
-                    annotate("error", 1, name, &row.outcome.sentence())?;
-                }
+impl Row {
+    fn group(&self) -> Group {
+        Group { name: self.name.clone(), findings: self.findings() }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let one = |severity, message: &str| vec![self.finding(severity, self.outcome.name(), message)];
+        match &self.outcome {
+            Outcome::Unchanged => Vec::new(),
+            Outcome::New => one(Severity::Warning, "this template has no spec yet"),
+            Outcome::Gone => one(Severity::Error, "the template of this spec no longer exists"),
+            Outcome::Broken(problem) => one(Severity::Error, problem),
+            Outcome::Unreadable(problem) => {
+                one(Severity::Error, &format!("the committed spec cannot be read\n{problem}"))
+            }
+            Outcome::Changed(changed) if changed.changes.is_empty() => {
+                one(Severity::Note, "in form only: the values are the same")
+            }
+            Outcome::Changed(changed) => {
+                changed.changes.iter().map(|(change, line)| self.changed(change, *line)).collect()
+            }
+            Outcome::Idle(keys) => {
+                let at = |key: &Idle| Finding {
+                    line: u32::try_from(key.line).ok(),
+                    ..self.finding(Severity::Error, "unused", &key.sentence())
+                };
+                keys.iter().map(at).collect()
             }
         }
-        Ok(())
     }
 
-    fn markdown(&self) -> Done {
-        let mut out = std::io::stdout().lock();
-        let count = |name: &str| self.rows.iter().filter(|row| row.outcome.name() == name).count();
-        let counts = ["changed", "new", "gone", "broken", "unreadable", "idle", "unchanged"]
-            .map(|name| (count(name), name))
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, name)| format!("{count} {name}"));
-        writeln!(out, "### Format specs: {}", counts.collect::<Vec<_>>().join(", "))?;
-        for row in self.rows.iter().filter(|row| !matches!(row.outcome, Outcome::Unchanged)) {
-            let sentence = row.outcome.sentence();
-            let (first, more) = sentence.split_once('\n').unwrap_or((&sentence, ""));
-            let sign = match (&row.outcome, row.outcome.effect()) {
-                (Outcome::Broken(_) | Outcome::Unreadable(_), _) | (_, Some(Effect::Breaking)) => "🔴",
-                (_, Some(Effect::Informational)) => "⚪",
-                _ => "🟡",
-            };
-            writeln!(out, "\n{sign} **{}**: {}", markdown_text(&row.name), markdown_text(first))?;
-            if !more.is_empty() {
-                writeln!(out, "\n<pre>{}</pre>", markdown_pre(more))?;
-            }
-            match &row.outcome {
-                Outcome::Changed(changed) if !changed.changes.is_empty() => {
-                    writeln!(out, "\n| key | old | new | |\n|---|---|---|---|")?;
-                    for (change, _) in &changed.changes {
-                        let [key, old, new] = [Some(&change.key), change.old.as_ref(), change.new.as_ref()]
-                            .map(|text| text.map_or("–".to_owned(), |text| markdown_code(text)));
-                        let why = markdown_text(&change.why);
-                        writeln!(out, "| {key} | {old} | {new} | **{}**: {why} |", change.effect)?;
-                    }
-                }
-                Outcome::Idle(keys) => {
-                    for key in keys {
-                        writeln!(out, "- line {}: {}", key.line, markdown_text(&key.sentence()))?;
-                    }
-                }
-                _ => {}
-            }
-        }
-        for (name, known) in &self.hints {
-            writeln!(out, "\n**{}**: {}", markdown_text(name), markdown_text(&known.sentence()))?;
-        }
-        if let Some(command) = &self.fix {
-            writeln!(out, "\nTo accept this:\n\n<pre>{}</pre>", markdown_pre(command))?;
-        }
-        Ok(())
-    }
-}
-
-fn write_change(out: &mut impl Write, change: &Change, line: usize) -> Done {
-    let style = match change.effect {
-        Effect::Breaking => BAD,
-        Effect::Compatible => WARNING,
-        Effect::Informational => FAINT,
-    };
-    let place = paint(FAINT, &format!("line {line}"));
-    writeln!(out, "  {}: {}  {place}", paint(style, &change.effect.to_string()), visible::lines(&change.key))?;
-    for (line, style) in sides(change).lines().zip([BAD, GOOD]) {
-        writeln!(out, "    {}", paint(style, &visible::lines(line)))?;
-    }
-    writeln!(out, "    {}", paint(FAINT, &visible::lines(&change.why)))?;
-    Ok(())
-}
-
-/// The old and the new value of a change, on two lines.
-fn sides(change: &Change) -> String {
-    let side = |value: &Option<String>| value.as_deref().unwrap_or("(absent)").replace('\n', " ");
-    format!("- {}\n+ {}", side(&change.old), side(&change.new))
-}
-
-/// Escapes the message of a workflow command. It comes after `::`.
-pub(crate) fn github_message(text: &str) -> String {
-    visible::lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-/// Escapes a property of a workflow command. It comes between `=` and `,`.
-pub(crate) fn github_property(text: &str) -> String {
-    github_message(text).replace(':', "%3A").replace(',', "%2C")
-}
-
-/// Escapes text for one line of Markdown, so that no character is markup.
-pub(crate) fn markdown_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in visible::line(text).chars() {
-        // Characters of ordinary sentences stay, so that the source remains readable.
-        let plain = c.is_alphanumeric() || !c.is_ascii() || " .,;'?()/".contains(c);
-        match plain {
-            true => out.push(c),
-            false => out.push_str(&format!("&#{};", u32::from(c))),
+    fn changed(&self, change: &Change, line: usize) -> Finding {
+        let severity = match change.effect {
+            Effect::Breaking => Severity::Error,
+            Effect::Compatible => Severity::Warning,
+            Effect::Informational => Severity::Note,
+        };
+        let side = |value: &Option<String>| value.as_deref().unwrap_or("(absent)").replace('\n', " ");
+        Finding {
+            line: u32::try_from(line).ok(),
+            details: vec![("old", side(&change.old)), ("new", side(&change.new))],
+            ..self.finding(severity, &format!("{}: {}", change.effect, change.key), &change.why)
         }
     }
-    out
-}
 
-pub(crate) fn markdown_code(text: &str) -> String {
-    format!("<code>{}</code>", markdown_text(text))
-}
-
-/// Escapes several lines for `<pre>`, without blank lines: they would end the HTML block.
-pub(crate) fn markdown_pre(text: &str) -> String {
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.map(markdown_text).collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_leaves_its_place_in_an_annotation() {
-        assert_eq!(github_property("a,b::c\n::error ::%\u{1b}"), "a%2Cb%3A%3Ac%0A%3A%3Aerror %3A%3A%25\\u{1b}");
-        assert_eq!(github_message("x\n::set-output name=a::b"), "x%0A::set-output name=a::b");
-    }
-
-    #[test]
-    fn nothing_means_anything_in_markdown() {
-        let hostile = "a|b` <img src=x onerror=y> **c** [d](e) @f #1 \u{202E}\n- g";
-        let text = markdown_text(hostile);
-        assert!(!text.contains(['|', '`', '<', '>', '*', '[', '@', '\n', '\u{202E}']), "{text}");
-        assert!(text.replace("&#", "").chars().all(|c| c != '#'), "{text}");
-        assert_eq!(markdown_pre("a\n\n<b>"), "a\n&#60;b&#62;");
+    /// A finding about the committed spec or the overlay, or about the template if there is none.
+    fn finding(&self, severity: Severity, title: &str, message: &str) -> Finding {
+        let file = match self.outcome {
+            Outcome::New => self.template.as_ref().or(self.file.as_ref()),
+            _ => self.file.as_ref().or(self.template.as_ref()),
+        };
+        let file = file.map_or(Path::new(&self.name), PathBuf::as_path);
+        Finding {
+            severity,
+            title: title.to_owned(),
+            file: file.to_owned(),
+            place: file.display().to_string(),
+            line: None,
+            column: None,
+            message: message.to_owned(),
+            details: Vec::new(),
+            help: String::new(),
+        }
     }
 }

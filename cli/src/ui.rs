@@ -7,7 +7,6 @@ use crate::visible;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The style of headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 /// The style of what is in order.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
@@ -17,7 +16,6 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
 /// The style of details.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// The style of names.
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 
 /// Adds a style to a text. The stream that prints it removes the style if it must not use colours.

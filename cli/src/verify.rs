@@ -17,7 +17,6 @@ use crate::ui::{BAD, GOOD, Ui, paint};
 use crate::visible;
 use crate::{gaps, input, output};
 
-/// The arguments of `verify`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Templates: files, folders of them, or `-`.
@@ -64,7 +63,6 @@ impl Outcome {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let templates = input::templates(&arguments.paths)?;
     arguments.parser.for_templates(templates.len())?;

@@ -8,7 +8,6 @@ pub(crate) enum Shown {
     Char(char),
     /// The end of a line.
     Newline,
-    /// An escape.
     Escape(String),
 }
 

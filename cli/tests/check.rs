@@ -298,7 +298,11 @@ fn an_overlay_that_changes_nothing_is_an_error() -> Result<(), Failure> {
     committed.folder.write(overlay, b"[tools]\n# The analysis says so too.\nname_field = \"name\"\n")?;
     let said = committed.check("")?;
     assert_eq!(said.code, 1);
-    assert!(said.stdout.contains("line 3: `tools.name_field` changes nothing"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("specs/hermes.overlay.toml:3: error: unused: `tools.name_field` changes nothing"),
+        "{}",
+        said.stdout
+    );
     // `--write` never changes an overlay.
     assert_eq!(committed.check("--write")?.code, 1);
     let annotated = committed.check("--format github")?.stdout;

@@ -505,7 +505,7 @@ fn the_workflow_of_the_page_watches_templates() -> Done {
     put("plain", Answer::Status(403, "GatedRepo"));
     let (is_well, printed, asked) = watched.day("breaking")?;
     assert!(!is_well && printed.contains("error: plain: "), "{printed}");
-    assert!(printed.contains("::error file=specs/hermes.toml,") && printed.contains("changed, breaking"), "{printed}");
+    assert!(printed.contains("::error file=specs/hermes.toml,") && printed.contains("title=breaking%3A "), "{printed}");
     assert_eq!(asked, "pr list --head\npr edit 7\n", "{printed}");
     assert_eq!(watched.shell("origin.git", "git rev-list --count main..templates-upstream")?, "1\n");
     Ok(())

@@ -42,8 +42,7 @@ const COMMANDS: &[(&str, i32, &str, Shape)] = &[
         Document,
     ),
     ("unjinja export templates/hermes.jinja --for transformers --count 20 --format json", 0, "export", Document),
-    ("unjinja export python_calls.jinja --for vllm --count 20 --format json", 1, "export", Document),
-    ("unjinja import response_template.json --format json", 0, "import", Document),
+    ("unjinja export lines_of_calls.jinja --for transformers --count 20 --format json", 1, "export", Document),
     ("unjinja render templates/hermes.jinja --format json < context.json", 0, "render", Document),
     ("unjinja parse --template templates/qwen3.jinja --format json output.txt", 0, "parse", Document),
     ("unjinja parse --template templates/qwen3.jinja --format json cut.txt", 0, "parse", Document),
@@ -149,7 +148,7 @@ fn folder() -> Result<CommandFolder, Failure> {
     let lossy = hermes.replace("{{ message.content or '' }}", "{{ (message.content or '') ~ '<tool_call>' }}");
     folder.write("lossy.jinja", lossy.as_bytes())?;
     // Its calls are not JSON, and no response template can express them.
-    folder.write("python_calls.jinja", &fs::read(root().join("templates/python_calls.jinja"))?)?;
+    folder.write("lines_of_calls.jinja", &fs::read(root().join("templates/lines_of_calls.jinja"))?)?;
     let fields = json!({
         "content": {"close": "<|im_end|>"},
         "tool_calls": {

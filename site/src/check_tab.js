@@ -94,7 +94,6 @@ function findingView(finding) {
       h("span", { class: `badge ${kind}` }, label),
       h("code", {}, finding.rule),
       place && h("span", {}, place),
-      finding.readers.length > 0 && h("span", {}, finding.readers.join(", ")),
     ),
     h("p", {}, lines(finding.message)),
     finding.help && h("p", { class: "note" }, h("b", {}, "What to do: "), lines(finding.help)),

@@ -22,7 +22,6 @@ const MODULES: [&str; 8] = [
     include_str!("page/desktop.js"),
 ];
 
-/// The page.
 pub(crate) fn page(explanation: &Explanation) -> io::Result<String> {
     let data = in_script(&serde_json::to_string(explanation)?);
     let script = script();

@@ -16,7 +16,6 @@ use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
 use crate::{input, log, output};
 
-/// The arguments of `explain`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// A template or a spec.
@@ -47,7 +46,6 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     if let Some(output) = &arguments.output {
         input::one_stdin(arguments.path.as_deref(), output, "the model's output")?;

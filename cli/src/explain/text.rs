@@ -12,14 +12,10 @@ use unjinja_dynamic::explain::{
 };
 use unjinja_runtime::trace::{MarkerView, StateView};
 
+use crate::ui::{BAD, FAINT as DIM, GOOD, HEADING as TITLE, WARNING as MARK};
 use crate::{gaps, visible};
 
-const TITLE: Style = Style::new().bold();
 const SECTION: Style = AnsiColor::Cyan.on_default().bold();
-const DIM: Style = Style::new().dimmed();
-const GOOD: Style = AnsiColor::Green.on_default().bold();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const MARK: Style = AnsiColor::Yellow.on_default();
 
 /// How much of a render is shown before and after the part that differs, and how much of that part, in characters.
 const AROUND: usize = 48;

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use unjinja_export::response_template::Dialect;
 use unjinja_spec::Problem;
 
 use crate::arguments::Format;
@@ -12,70 +10,21 @@ use crate::failure::{Done, Failure};
 use crate::input;
 use crate::parser_args::ParserArgs;
 
-/// The readers of response templates.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reader {
-    /// `tokenizer.parse_response` and `transformers serve`, of transformers 5.24.
-    #[value(alias = "transformers@5.24")]
-    Transformers,
-    /// The same of transformers 5.23.
-    #[value(name = "transformers@5.23")]
-    Transformers523,
-    /// `vllm serve --tool-call-parser hf --reasoning-parser hf`.
-    Vllm,
-    /// SGLang's parser `response_template`.
-    Sglang,
-}
-
-impl Reader {
-    pub(crate) fn dialect(self) -> Dialect {
-        match self {
-            Reader::Transformers => Dialect::Transformers,
-            Reader::Transformers523 => Dialect::Transformers523,
-            Reader::Vllm => Dialect::Vllm,
-            Reader::Sglang => Dialect::Sglang,
-        }
-    }
-}
-
 /// What a template is exported for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Purpose {
-    /// A response template for this reader.
-    Read(Reader),
+    /// A response template for `tokenizer.parse_response` and `transformers serve`, of transformers 5.24.
+    Transformers,
     /// The chat template with `{% generation %}` around what the model writes.
     Training,
 }
 
-impl ValueEnum for Purpose {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::Read(Reader::Transformers),
-            Self::Read(Reader::Transformers523),
-            Self::Read(Reader::Vllm),
-            Self::Read(Reader::Sglang),
-            Self::Training,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::Read(reader) => reader.to_possible_value(),
-            Self::Training => {
-                let help = "The chat template with `{% generation %}` around what the model writes";
-                Some(PossibleValue::new("training").help(help))
-            }
-        }
-    }
-}
-
-/// The arguments of `export`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The chat template.
     pub(super) template: PathBuf,
-    /// Who is to read the response template (the readers take different ones), or `training`.
-    #[arg(long = "for", value_enum, value_name = "READER")]
+    /// What the template is for.
+    #[arg(long = "for", value_enum, value_name = "PURPOSE")]
     pub(super) purpose: Purpose,
     /// Store the template in this tokenizer_config.json; everything else in it stays as it is.
     #[arg(long, value_name = "FILE")]

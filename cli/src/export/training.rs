@@ -7,6 +7,7 @@ use unjinja_build::Source;
 use unjinja_dynamic::{Input, Loaded, Model};
 use unjinja_export::response_template::with_chat_template;
 use unjinja_export::training::{MarkObstacle, PrefixState, TrainingTemplate, mark_generation, prefix_state};
+use unjinja_lint::{LintOptions, contexts};
 
 use super::arguments::{Arguments, write};
 use crate::arguments::Format;
@@ -14,7 +15,6 @@ use crate::failure::{Done, Failure};
 use crate::ui::Ui;
 use crate::{input, log, output, visible};
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments, ui: Ui) -> Done {
     for (flag, is_given) in [("--count", arguments.count.is_some()), ("--seed", arguments.seed.is_some())] {
         if is_given {
@@ -31,7 +31,9 @@ pub(super) fn run(arguments: &Arguments, ui: Ui) -> Done {
         source.text.clone_from(repaired);
         model = self::model(arguments, source)?;
     }
-    let marked = mark_generation(&model).map_err(|obstacle| told(&obstacle, arguments, &file))?;
+    let options = LintOptions::default().spec(model.spec().clone());
+    let further = model.parsed_template().map_or_else(|_| Vec::new(), |template| contexts(template, &options));
+    let marked = mark_generation(&model, further).map_err(|obstacle| told(&obstacle, arguments, &file))?;
     if let Some(path) = &arguments.write {
         write(path, |config| with_chat_template(config, &marked.source))?;
     }
@@ -57,7 +59,7 @@ fn model(arguments: &Arguments, source: Source) -> Result<Model, Failure> {
 fn told(obstacle: &MarkObstacle, arguments: &Arguments, file: &str) -> Failure {
     if arguments.format == Format::Json {
         let document = json!({
-            "reader": "training", "chat_template": Value::Null,
+            "chat_template": Value::Null,
             "obstacle": {
                 "kind": obstacle.kind.name(), "sentence": obstacle.kind.sentence(), "line": obstacle.line,
                 "column": obstacle.column, "text": obstacle.text, "conversation": obstacle.conversation,
@@ -113,7 +115,7 @@ fn document(marked: &TrainingTemplate, state: &PrefixState, keeps: bool) -> Valu
         _ => "changes",
     };
     json!({
-        "reader": "training", "chat_template": marked.source, "obstacle": Value::Null,
+        "chat_template": marked.source, "obstacle": Value::Null,
         "tried": marked.conversations.len(), "refused": marked.refused, "bytes": bytes, "bytes_by_model": by_model,
         "marks_before": marked.before.any.then(|| json!({"right": marked.before.right, "wrong": marked.before.wrong})),
         "prefix": prefix,

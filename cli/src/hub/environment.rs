@@ -89,7 +89,6 @@ fn token(home: Option<&PathBuf>) -> Result<Option<HeaderValue>, String> {
         .ok_or_else(|| format!("{place}: the token has characters that no token has; log in again"))
 }
 
-/// The value of the header with a token.
 fn authorization(token: &str) -> Option<HeaderValue> {
     let mut header = HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok()?;
     header.set_sensitive(true);

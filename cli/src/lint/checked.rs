@@ -1,9 +1,12 @@
-//! The findings about one template, and how they are told: the place, the message, and what shows that a finding is right.
+//! The findings about one template, as `findings` prints them: the place, the message, and what shows that a finding is right.
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use unjinja_build::Source;
-use unjinja_export::lint::{Evidence, Finding, Severity, Target};
+use unjinja_lint::{Evidence, Finding, Target};
+
+use crate::findings::{self, Group};
 
 /// The findings about one template.
 pub(super) struct Checked {
@@ -14,50 +17,58 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    /// The findings to print.
+    pub(super) fn group(&self) -> Group {
+        Group { name: self.source.place(), findings: self.findings.iter().map(|finding| self.told(finding)).collect() }
+    }
+
+    /// The findings as JSON; `docs/json/lint.schema.json` describes it.
+    pub(super) fn document(&self) -> Value {
+        json!({
+            "template": self.source.place(),
+            "special_tokens_known": self.source.special_tokens.is_some(),
+            "findings": self.findings.iter().map(findings::document).collect::<Vec<Value>>(),
+        })
+    }
+
     /// The file that a finding is about.
-    pub(super) fn file(&self, finding: &Finding) -> &Path {
+    fn file(&self, finding: &Finding) -> &Path {
         match (finding.target, &self.response) {
             (Target::ResponseTemplate, Some(path)) => path,
             _ => &self.source.path,
         }
     }
 
-    /// The line and the column of a finding in its file. `None` if they are not known, and for templates in JSON or GGUF, whose
-    /// lines are not those of the file.
-    pub(super) fn position(&self, finding: &Finding) -> Option<(u32, Option<u32>)> {
-        let extension = self.file(finding).extension().and_then(|extension| extension.to_str());
-        finding.line.filter(|_| !matches!(extension, Some("json" | "gguf"))).map(|line| (line, finding.column))
-    }
-
-    /// `path:line:column`, as far as it is known.
-    pub(super) fn place(&self, finding: &Finding) -> String {
-        let path = match finding.target {
-            Target::ResponseTemplate => self.file(finding).display().to_string(),
+    fn told(&self, finding: &Finding) -> findings::Finding {
+        let file = self.file(finding);
+        let place = match finding.target {
+            Target::ResponseTemplate => file.display().to_string(),
             _ => self.source.place(),
         };
-        match self.position(finding) {
-            Some((line, Some(column))) => format!("{path}:{line}:{column}"),
-            Some((line, None)) => format!("{path}:{line}"),
-            None => path,
+        let mut message = finding.message.clone();
+        let (mut line, mut column) = (finding.line, finding.column);
+        // The lines of a template in JSON or GGUF are not those of the file.
+        let is_inside = matches!(file.extension().and_then(|extension| extension.to_str()), Some("json" | "gguf"));
+        if let Some(number) = line.take_if(|_| is_inside) {
+            let column = column.take().map_or(String::new(), |column| format!(", column {column}"));
+            message.push_str(&format!(" (Line {number}{column} of the template.)"));
         }
-    }
-
-    /// The message, with the readers that it is about, and the place in a template that is a value of its file.
-    pub(super) fn message(&self, finding: &Finding) -> String {
-        let mut message = match finding.readers.is_empty() {
-            true => finding.message.clone(),
-            false => format!("{}: {}", finding.readers.join(", "), finding.message),
-        };
-        if let (Some(line), None) = (finding.line, self.position(finding)) {
-            let column = finding.column.map_or(String::new(), |column| format!(", column {column}"));
-            message.push_str(&format!(" (Line {line}{column} of the template.)"));
+        findings::Finding {
+            severity: finding.severity,
+            title: finding.rule.id.to_owned(),
+            file: file.to_owned(),
+            place,
+            line,
+            column,
+            message,
+            details: details(finding),
+            help: finding.help.clone(),
         }
-        message
     }
 }
 
-/// What shows that a finding is right: names, and texts for them.
-pub(super) fn evidence(finding: &Finding) -> Vec<(&'static str, String)> {
+/// What shows that a finding is right.
+fn details(finding: &Finding) -> Vec<(&'static str, String)> {
     match &finding.evidence {
         Some(Evidence::Conversation { conversation, expected, actual }) => {
             vec![("conversation", conversation.to_string()), ("expected", expected.clone()), ("actual", actual.clone())]
@@ -67,16 +78,4 @@ pub(super) fn evidence(finding: &Finding) -> Vec<(&'static str, String)> {
         }
         _ => Vec::new(),
     }
-}
-
-/// How many findings of each severity there are, in words.
-pub(super) fn counts(all: &[Checked]) -> String {
-    let of = |severity: Severity| {
-        all.iter().flat_map(|checked| &checked.findings).filter(|finding| finding.severity == severity).count()
-    };
-    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| match of(severity) {
-        1 => format!("1 {}", severity.name()),
-        count => format!("{count} {}s", severity.name()),
-    });
-    counts.join(", ")
 }

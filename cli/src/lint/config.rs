@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 use toml::Spanned;
-use unjinja_export::lint::Rule;
+use unjinja_lint::Rule;
 use unjinja_spec::Problem;
 
 use crate::failure::Failure;

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use unjinja_build::Source;
-use unjinja_export::lint::Repaired;
+use unjinja_lint::Repaired;
 
 use crate::failure::{Done, Failure};
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, paint};

@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use unjinja_export::lint::{Finding, RESPONSE_RULES, RULES, Rule};
+use unjinja_lint::{RESPONSE_RULES, RULES, Rule};
 
-use super::checked::{Checked, evidence};
+use crate::findings::{Finding, Group};
 use crate::input;
 
 /// The document: one run, with all rules and all findings.
-pub(super) fn sarif(all: &[Checked]) -> Value {
+pub(super) fn sarif(groups: &[Group]) -> Value {
     let rules: Vec<Rule> = RULES.iter().chain(RESPONSE_RULES).copied().collect();
-    let results =
-        all.iter().flat_map(|checked| checked.findings.iter().map(|finding| result(checked, finding, &rules)));
+    let results = groups.iter().flat_map(|group| &group.findings).map(|finding| result(finding, &rules));
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -38,34 +37,33 @@ fn rule(rule: Rule) -> Value {
     })
 }
 
-fn result(checked: &Checked, finding: &Finding, rules: &[Rule]) -> Value {
+fn result(finding: &Finding, rules: &[Rule]) -> Value {
     let mut properties: Map<String, Value> =
-        evidence(finding).into_iter().map(|(name, text)| (name.to_owned(), text.into())).collect();
-    let mut text = checked.message(finding);
+        finding.details.iter().map(|(name, text)| ((*name).to_owned(), text.as_str().into())).collect();
+    let mut text = finding.message.clone();
     if !finding.help.is_empty() {
         text.push_str(&format!("\nTo change: {}.", finding.help.trim_end_matches('.')));
         properties.insert("help".to_owned(), finding.help.as_str().into());
     }
     json!({
-        "ruleId": finding.rule.id,
-        "ruleIndex": rules.iter().position(|rule| *rule == finding.rule),
+        "ruleId": finding.title,
+        "ruleIndex": rules.iter().position(|rule| rule.id == finding.title),
         "level": finding.severity.name(),
         "message": {"text": text},
-        "locations": location(checked, finding).into_iter().collect::<Vec<Value>>(),
+        "locations": location(finding).into_iter().collect::<Vec<Value>>(),
         "properties": properties,
     })
 }
 
 /// The file, with the line and the column if they are known. Standard input has no place.
-fn location(checked: &Checked, finding: &Finding) -> Option<Value> {
-    let path = checked.file(finding);
-    if input::is_stdin(path) {
+fn location(finding: &Finding) -> Option<Value> {
+    if input::is_stdin(&finding.file) {
         return None;
     }
-    let mut physical = json!({"artifactLocation": {"uri": uri(path)}});
-    if let Some((line, column)) = checked.position(finding) {
+    let mut physical = json!({"artifactLocation": {"uri": uri(&finding.file)}});
+    if let Some(line) = finding.line {
         let mut region = json!({"startLine": line});
-        if let Some(column) = column {
+        if let Some(column) = finding.column {
             region["startColumn"] = column.into();
         }
         physical["region"] = region;

@@ -19,7 +19,6 @@ pub(super) fn of_folder(folder: &Path) -> Done {
     parser_args::lines_of_folder(folder, |line, parser| Ok(Case::read(line)?.answer(parser)))
 }
 
-/// One case.
 struct Case {
     output: String,
     chunk: Option<usize>,

@@ -11,7 +11,6 @@ use unjinja_server::http::Limits;
 use crate::arguments::{CutArgs, Engine};
 use crate::parser_args::ParserArgs;
 
-/// The arguments of `serve`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The address to listen on; port 0 takes a free one.

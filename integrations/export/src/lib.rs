@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-pub mod compare;
-pub mod lint;
+pub mod expressions;
 pub mod response_template;
-mod tags;
+pub mod tags;
 pub mod training;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// What a tag does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TagKind {
+pub enum TagKind {
     /// `{{ … }}`
     Emit,
     /// `{% … %}`
@@ -24,9 +24,9 @@ impl TagKind {
     }
 }
 
-/// What a bracket of a tag does with the white space beside it.
+/// What a bracket of a tag does with the white space next to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub enum Sign {
     /// `{%`: what the environment says.
     #[default]
     None,
@@ -50,7 +50,7 @@ impl Sign {
     }
 
     /// How it is written.
-    pub(crate) fn text(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Sign::None => "",
             Sign::Minus => "-",
@@ -61,24 +61,27 @@ impl Sign {
 
 /// A tag of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tag {
-    pub(crate) kind: TagKind,
+pub struct Tag {
+    /// What it does.
+    pub kind: TagKind,
     /// With its brackets.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// Without brackets, their signs and white space.
-    pub(crate) content: Range<usize>,
-    pub(crate) open: Sign,
-    pub(crate) close: Sign,
+    pub content: Range<usize>,
+    /// What the opening bracket does with the white space before it.
+    pub open: Sign,
+    /// What the closing bracket does with the white space after it.
+    pub close: Sign,
 }
 
 impl Tag {
     /// The text between the brackets.
-    pub(crate) fn content<'s>(&self, source: &'s str) -> &'s str {
+    pub fn content<'s>(&self, source: &'s str) -> &'s str {
         source.get(self.content.clone()).unwrap_or_default()
     }
 
     /// The first word: `if`.
-    pub(crate) fn word<'s>(&self, source: &'s str) -> &'s str {
+    pub fn word<'s>(&self, source: &'s str) -> &'s str {
         if self.kind == TagKind::Block { name(self.content(source)) } else { "" }
     }
 
@@ -96,7 +99,7 @@ impl Tag {
 }
 
 /// The tags of a source, in order. What is between `{% raw %}` and `{% endraw %}` holds none.
-pub(crate) fn tags(source: &str) -> Vec<Tag> {
+pub fn tags(source: &str) -> Vec<Tag> {
     let mut found: Vec<Tag> = Vec::new();
     let mut at = 0;
     while let Some(start) = source[at..].find('{').map(|next| at + next) {
@@ -148,7 +151,7 @@ fn closer(source: &str, kind: TagKind, from: usize) -> usize {
 }
 
 /// The string that a text begins with, with its quotes.
-pub(crate) fn string(text: &str) -> Option<&str> {
+pub fn string(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -163,7 +166,7 @@ pub(crate) fn string(text: &str) -> Option<&str> {
 }
 
 /// The name that a text begins with.
-pub(crate) fn name(text: &str) -> &str {
+pub fn name(text: &str) -> &str {
     let is_first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     if is_first { &text[..end] } else { "" }

@@ -6,7 +6,7 @@
 //!
 //! let model = Model::from_template("{% for m in messages %}{{ '<|' + m.role + '|>' + m.content + '<|end|>\n' }}{% endfor %}\
 //!     {% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}")?;
-//! let marked = mark_generation(&model)?;
+//! let marked = mark_generation(&model, Vec::new())?;
 //! let expected = "{{ '<|' + m.role + '|>' }}{% if m.role == 'assistant' %}{% generation %}{{ m.content + '<|end|>' }}{% endgeneration %}\
 //!     {% else %}{{ m.content + '<|end|>' }}{% endif %}{{ '\\n' }}";
 //! assert!(marked.source.contains(expected), "{}", marked.source);
@@ -16,7 +16,7 @@
 //! What the model writes is decided as for `assistant_mask` of `unjinja-tokens`. A template is only given if, for every conversation that
 //! was tried, it writes the same text as before and marks exactly these bytes.
 
-// `conversations`: what is tried. `trials`: texts and masks. `tree`: the template as a tree. `expression`: sums and conditionals as text.
+// `conversations`: what is tried. `renders`: texts and masks. `tree`: the template as a tree. `expression`: sums and conditionals as text.
 // `probe`: what a statement does in each run. `conditions`: what may tell the runs apart. `settle`: the parts of a statement, and
 // `rewrite`: their tags. `wrap`: `{% generation %}` around runs of statements. `obstacle`: why there is no template. `mark`: all of it.
 // `prefix`: whether earlier turns stay as they were written.
@@ -28,10 +28,10 @@ mod mark;
 mod obstacle;
 mod prefix;
 mod probe;
+mod renders;
 mod rewrite;
 mod settle;
 mod tree;
-mod trials;
 mod wrap;
 
 pub use mark::{KnownMarks, MarkedConversation, TrainingTemplate, mark_generation};

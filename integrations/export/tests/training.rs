@@ -9,10 +9,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unjinja_dynamic::Model;
-use unjinja_export::training::{TrainingTemplate, mark_generation};
+use unjinja_export::training::{MarkObstacle, TrainingTemplate, mark_generation};
+use unjinja_lint::{LintOptions, contexts};
 use unjinja_testkit::{corpus, expect, root, sample, whole};
 
 type Failure = Box<dyn Error>;
+
+/// Puts marks into a template, and tries them with the renders of the linter too.
+fn marked(model: &Model) -> Result<TrainingTemplate, Box<MarkObstacle>> {
+    let options = LintOptions::default().spec(model.spec().clone());
+    let further = model.parsed_template().map_or_else(|_| Vec::new(), |template| contexts(template, &options));
+    mark_generation(model, further)
+}
 
 /// Each file of the folder is a template; what becomes of it is next to it.
 #[test]
@@ -20,7 +28,7 @@ fn marks_are_put_into_small_templates() -> Result<(), Failure> {
     let folder = root().join("integrations/export/tests/training");
     expect::folder(&folder, "jinja", |_, source| {
         let model = Model::from_template(source)?;
-        Ok(match mark_generation(&model) {
+        Ok(match marked(&model) {
             Ok(marked) => marked.source,
             Err(obstacle) => format!("{obstacle}\n"),
         })
@@ -59,7 +67,7 @@ fn what_becomes_of_the_corpus() -> Result<(), Failure> {
     let mut lines = std::env::var_os("UNJINJA_GENERATION_LINES").map(fs::File::create).transpose()?;
     for (name, path) in sample(templates(Some(&corpus))?, 29) {
         let outcome = match Model::from_file(&path) {
-            Ok(model) => match mark_generation(&model) {
+            Ok(model) => match marked(&model) {
                 Ok(marked) => {
                     if let Some(file) = &mut lines {
                         writeln!(file, "{}", line(&name, &path, &marked)?)?;

@@ -2,12 +2,8 @@
 
 import type { Json } from "./index.js";
 
-/** Who reads a response template. Without a version, of transformers the newest one that is followed. */
-export type ResponseReader = "transformers" | "transformers@5.24" | "transformers@5.23" | "vllm" | "sglang";
-
 /** A response template, and what it does not express. */
 export interface Export {
-  readonly reader: ResponseReader;
   /** The response template, as it is in `tokenizer_config.json`. */
   readonly responseTemplate: { readonly [name: string]: unknown };
   /** How many random conversations were tried. */
@@ -38,7 +34,6 @@ export interface Finding {
   readonly rule: string;
   readonly severity: "error" | "warning" | "note";
   readonly target: "chat_template" | "response_template";
-  readonly readers: readonly string[];
   readonly message: string;
   readonly help: string;
   readonly line: number | null;
@@ -53,8 +48,6 @@ export interface Finding {
 export interface LintOptions {
   /** A response template to check as well. */
   responseTemplate?: object | undefined;
-  /** Who reads the response template. The default is all. */
-  readers?: readonly ResponseReader[] | undefined;
   overlay?: string | undefined;
   /** How many random conversations are tried with a response template. The default is 200. */
   count?: number | undefined;

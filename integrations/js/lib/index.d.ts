@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" />
 
-import type { Export, Finding, LintOptions, ResponseReader, TemplateComparison } from "./checks.js";
+import type { Export, Finding, LintOptions, TemplateComparison } from "./checks.js";
 import type { AnthropicEvent, AnthropicOptions, OpenAIChunk, OpenAIOptions } from "./chunks.js";
 import type { Explanation } from "./explanation.js";
 
@@ -395,10 +395,10 @@ export declare class Model extends Resource {
   /** A grammar for constrained sampling, with the schema of each tool in it. The small module cannot do this. */
   grammar(options?: GrammarOptions): Grammar;
   /**
-   * Makes a response template, which transformers, vLLM and SGLang read from `tokenizer_config.json`, and tries it with random
+   * Makes a response template, which transformers reads from `tokenizer_config.json`, and tries it with random
    * conversations. The small module cannot do this.
    */
-  export(reader: ResponseReader, options?: { count?: number | undefined; seed?: number | undefined }): Export;
+  export(options?: { count?: number | undefined; seed?: number | undefined }): Export;
   /** The parser as Rust, as `unjinja codegen` writes it: for programs in Rust. The small module cannot do this. */
   rust(): string;
   /** Prepares a request: its prompt, the parser of the output, the grammar and the ids of calls. The small module cannot do this. */

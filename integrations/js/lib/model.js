@@ -259,8 +259,8 @@ export class Model extends Resource {
     return run(this, "model.grammar", optionsOf(this[INSIDE], options));
   }
 
-  export(reader, options = {}) {
-    return run(this, "model.export", { ...objectOf(options), reader: textOf(reader, "reader") });
+  export(options = {}) {
+    return run(this, "model.export", objectOf(options));
   }
 
   rust() {

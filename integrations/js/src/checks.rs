@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, verify};
 use unjinja_dynamic::{Loader, Model, Overlay, Source};
-use unjinja_export::compare::{CompareOptions, compare as run_compare};
-use unjinja_export::lint::{Evidence, Finding, LintOptions, lint as run, lint_response_template, syntax_error};
-use unjinja_export::response_template::{Dialect, Example, Loss, export as run_export, find, written_json};
+use unjinja_export::response_template::{Example, Loss, export as run_export, find, written_json};
+use unjinja_lint::compare::{CompareOptions, compare as run_compare};
+use unjinja_lint::{Evidence, Finding, LintOptions, lint as run, lint_response_template, syntax_error};
 
 use crate::arguments::{Arguments, expected};
 use crate::failure::{Failure, FailureKind};
@@ -19,17 +19,8 @@ fn count(arguments: &mut Arguments) -> Result<u32, Failure> {
     Ok(u32::try_from(arguments.number("count")?.unwrap_or(COUNT)).unwrap_or(u32::MAX))
 }
 
-/// The reader of a name.
-fn dialect(name: &str) -> Result<Dialect, Failure> {
-    name.parse().map_err(|_| {
-        let known = Dialect::ALL.map(|dialect| format!("{:?}", dialect.name())).join(", ");
-        Failure::request(format!("reader: {name:?} is unknown; use one of {known}"))
-    })
-}
-
 /// Makes a response template of a model's template, and tries it.
 pub(crate) fn export(model: &Model, mut arguments: Arguments) -> Result<Value, Failure> {
-    let reader = dialect(&arguments.needed("reader")?)?;
     let (count, seed) = (count(&mut arguments)?, arguments.number("seed")?.unwrap_or(1));
     arguments.done()?;
     if !model.status().makes_parser() {
@@ -37,10 +28,9 @@ pub(crate) fn export(model: &Model, mut arguments: Arguments) -> Result<Value, F
         return Err(Failure::request(text));
     }
     let verification = verify(model.parsed_template()?, model.spec(), count, seed);
-    let made = run_export(model.spec(), reader, &verification);
+    let made = run_export(model.spec(), &verification);
     let made = made.map_err(|problems| Failure::new(FailureKind::Load, problems.to_string()))?;
     Ok(json!({
-        "reader": made.dialect.name(),
         "responseTemplate": made.json,
         "tried": made.tried,
         "held": made.held,
@@ -96,10 +86,6 @@ pub(crate) fn lint(mut arguments: Arguments, bytes: &[u8]) -> Result<Value, Fail
         let what = "a response template, which has `fields`";
         response = Some(found.ok_or_else(|| expected("responseTemplate", what, &document))?);
     }
-    let readers = match arguments.texts("readers")? {
-        None => Dialect::ALL.to_vec(),
-        Some(names) => names.iter().map(|name| dialect(name)).collect::<Result<_, _>>()?,
-    };
     let overlay = arguments.text("overlay")?.map(|text| Overlay::from_toml(&text, "overlay")).transpose();
     let overlay = overlay.map_err(|error| Failure::new(FailureKind::Load, error.to_string()))?;
     let count = count(&mut arguments)?;
@@ -124,7 +110,7 @@ pub(crate) fn lint(mut arguments: Arguments, bytes: &[u8]) -> Result<Value, Fail
     let mut findings = run(&template, &options);
     if let (Some(response), Some(model)) = (&response, &model) {
         let verification = verify(&template, model.spec(), count, 1);
-        findings.extend(lint_response_template(response, &template, model.spec(), &verification, &readers));
+        findings.extend(lint_response_template(response, &template, model.spec(), &verification));
     }
     Ok(findings.into_iter().map(finding).collect())
 }
@@ -154,7 +140,6 @@ fn finding(finding: Finding) -> Value {
         "rule": finding.rule.id,
         "severity": finding.severity.name(),
         "target": finding.target.name(),
-        "readers": finding.readers,
         "message": finding.message,
         "help": finding.help,
         "line": finding.line,

@@ -283,11 +283,11 @@ test("faults of templates, and response templates", () => {
   const [syntax] = lintTemplate("{% for m in messages %}");
   assert.equal(syntax.severity, "error");
   assert.equal(syntax.line, 1);
-  const made = short.export("transformers", { count: 20 });
-  assert.deepEqual([made.reader, made.tried, made.held, made.losses], ["transformers", 20, 20, []]);
+  const made = short.export({ count: 20 });
+  assert.deepEqual([made.tried, made.held, made.losses], [20, 20, []]);
   assert.equal(made.responseTemplate.start_anchor, "<assistant>");
   const config = { chat_template: SHORT, response_template: made.responseTemplate };
-  const good = lintTokenizerConfig(config, { count: 20, readers: ["transformers"] });
+  const good = lintTokenizerConfig(config, { count: 20 });
   assert.deepEqual(good.filter((finding) => finding.target === "response_template" && finding.severity === "error"), []);
   const wrong = { ...made.responseTemplate, start_anchor: "<user>" };
   const bad = lintTokenizerConfig({ chat_template: SHORT, response_template: wrong }, { count: 20 });

@@ -132,7 +132,7 @@ test("options that are no object, and options of an unknown name, are refused by
     (options) => qwen.spans("", options),
     (options) => qwen.explain(options),
     (options) => qwen.grammar(options),
-    (options) => hermes.export("transformers", options),
+    (options) => hermes.export(options),
     (options) => hermes.request(asked, options),
     (options) => request.grammar(options),
     (options) => stream.pushToken("x", options),
@@ -206,11 +206,4 @@ test("what is disposed of: the parts of a prompt do not need its tools, ids of c
   assert.equal(text.toOpenAI().content, "Hello!");
   fails(() => late.toOpenAI(), /^toOpenAI: the ids of calls come from the Model/, StateError);
   fails(() => hermes.prompt([...asked, late]), /^toOpenAI: the ids of calls come from the Model/, StateError);
-});
-
-test("readers of response templates, by all names that the types have", () => {
-  for (const reader of ["transformers", "transformers@5.24", "transformers@5.23", "vllm", "sglang"]) {
-    assert.match(hermes.export(reader).reader, /^(transformers(@5\.23)?|vllm|sglang)$/);
-    assert.ok(Array.isArray(lintTemplate(SHORT, { readers: [reader] })));
-  }
 });

@@ -85,7 +85,6 @@ test("errors of arguments", () => {
   }
   fails(() => qwen.grammar({ kind: "ebnf" }), RequestError, /^kind: "ebnf" is unknown; use one of "gbnf"/);
   fails(() => qwen.grammar({ responseSchema: 3 }), RequestError, /^responseSchema: expected a JSON schema/);
-  fails(() => short.export("tgi"), RequestError, /^reader: "tgi" is unknown; use one of "transformers"/);
   fails(() => lintTemplate(SHORT, { responseTemplate: { a: 1 } }), RequestError, /^responseTemplate: expected a response template/);
   fails(() => short.prompt("Hello"), RequestError, /^messages: expected an array of messages, found "Hello"/);
   fails(() => short.prompt(asked, { variables: { x: 1 } }), RequestError, /^variables\.x: the template does not read it/);

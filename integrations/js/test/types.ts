@@ -33,7 +33,7 @@ export async function everything(blob: Blob, module: WebAssembly.Module): Promis
   const compared: unjinja.TemplateComparison = unjinja.compareTemplates(model, "{{ x }}", { turns: 10 });
   const known = [parts, spans, explained.output?.spans[0]?.taken, failed, compared.render.difference?.old.text, model.rust()];
   void known;
-  const exported: unjinja.Export[] = (["transformers", "transformers@5.23", "vllm"] as const).map((reader) => model.export(reader));
+  const exported: unjinja.Export = model.export({ count: 20 });
   void exported;
   stream.pushToken("x", { special: true });
   new Tools([{ name: "f", parameters: null }, { name: "g", input_schema: { type: "object" } }]);
@@ -79,8 +79,6 @@ export function wrong(model: Model): void {
   new Tools([{ name: "f", parameters: true }]);
   // @ts-expect-error: parameters are a schema that is an object
   model.parse("x", { tools: [{ type: "function", function: { name: "f", parameters: false } }] });
-  // @ts-expect-error: there is no such reader
-  model.export("transformers@4");
   // @ts-expect-error: a token is special or not
   model.stream().pushToken("x", { special: "yes" });
   // @ts-expect-error: a path is no file

@@ -262,7 +262,7 @@ class Transformers:
     """The response parser of transformers, with the template that unjinja exports."""
 
     def __init__(self, subject: Subject) -> None:
-        self.template = subject.model.export("transformers", count=20).response_template
+        self.template = subject.model.export(count=20).response_template
         self.subject = subject
 
     def run(self, check: Callable[[], None]) -> Message:

@@ -4,38 +4,34 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unjinja_analyzer::verify;
 use unjinja_dynamic::Model;
-use unjinja_export::lint::lint_response_template;
 use unjinja_export::response_template::{
-    Dialect, Example as RustExample, Export as RustExport, Loss as RustLoss, export, written_json,
+    Example as RustExample, Export as RustExport, Loss as RustLoss, export, written_json,
 };
+use unjinja_lint::lint_response_template;
 
 use crate::data::{Fields, Reduced, no_list};
 use crate::error::{LoadError, RequestError, model_error};
 use crate::json::{self, Json};
 use crate::lint::Finding;
-use crate::reader::dialect;
 
 /// A response template, and what it does not express. Made by `Model.export`.
 ///
 /// >>> import unjinja
 /// >>> template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
-/// >>> export = unjinja.Model.from_template(template).export("transformers", count=20)
+/// >>> export = unjinja.Model.from_template(template).export(count=20)
 /// >>> export.response_template["start_anchor"], export.held, export.tried, export.losses
 /// ('<assistant>', 20, 20, [])
 ///
 /// Args:
-///     reader: Who reads it: `transformers`, `transformers@5.23`, `vllm` or `sglang`.
 ///     response_template: The response template, a dict.
 ///     tried: How many random conversations were tried.
 ///     held: How many of them came back.
 ///     losses: What does not come back, a list of `Loss`.
 ///     notes: What its user should know, in sentences.
-///     needs: The oldest version of the reader that reads all that came back, such as `transformers 5.24`.
-///     findings: What `unjinja lint` says of the response template for this reader, a list of `Finding`.
+///     findings: What `unjinja lint` says of the response template, a list of `Finding`.
 #[pyclass(frozen, eq, module = "unjinja")]
 #[derive(PartialEq)]
 pub(crate) struct Export {
-    dialect: Dialect,
     /// The response template, as it is in `tokenizer_config.json`.
     #[pyo3(get)]
     response_template: Json,
@@ -49,38 +45,33 @@ pub(crate) struct Export {
     /// What its user should know, and no response template can change.
     #[pyo3(get)]
     notes: Vec<String>,
-    /// The oldest version of the reader that reads all that came back, such as `transformers 5.24`.
-    #[pyo3(get)]
-    needs: String,
     findings: Vec<Finding>,
 }
 
 impl Export {
-    pub(crate) fn new(model: &Model, reader: Dialect, count: u32, seed: u64) -> PyResult<Self> {
+    pub(crate) fn new(model: &Model, count: u32, seed: u64) -> PyResult<Self> {
         if !model.status().makes_parser() {
             let text = format!("{} is not supported; its gaps say why: {}", model.name(), model.gaps().join(" "));
             return Err(RequestError::new_err(text));
         }
         let template = model.parsed_template().map_err(model_error)?;
         let verification = verify(template, model.spec(), count, seed);
-        let export = export(model.spec(), reader, &verification);
-        let RustExport { dialect, oldest, json, tried, held, losses, notes } =
+        let export = export(model.spec(), &verification);
+        let RustExport { json, tried, held, losses, notes } =
             export.map_err(|problems| LoadError::new_err(problems.to_string()))?;
         let losses = losses.into_iter().map(Loss::new).collect();
-        let found = lint_response_template(&json, template, model.spec(), &verification, &[dialect]);
-        let (findings, needs) = (found.into_iter().map(Finding::new).collect(), oldest.title().to_owned());
-        Ok(Self { dialect, response_template: Json(json), tried, held, losses, notes, needs, findings })
+        let found = lint_response_template(&json, template, model.spec(), &verification);
+        let findings = found.into_iter().map(Finding::new).collect();
+        Ok(Self { response_template: Json(json), tried, held, losses, notes, findings })
     }
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
         Fields::new(py, "Export")
-            .needed("reader", self.reader())?
             .needed("response_template", &self.response_template)?
             .needed("tried", self.tried)?
             .needed("held", self.held)?
             .needed("losses", self.losses())?
             .needed("notes", &self.notes)?
-            .optional("needs", &self.needs, self.dialect.title())?
             .optional("findings", self.findings(), no_list(py))
     }
 }
@@ -89,32 +80,21 @@ impl Export {
 impl Export {
     #[new]
     #[pyo3(
-        signature = (reader, response_template, tried, held, losses, notes, needs=None, findings=Vec::new()),
-        text_signature = "(reader, response_template, tried, held, losses, notes, needs=None, findings=())"
+        signature = (response_template, tried, held, losses, notes, findings=Vec::new()),
+        text_signature = "(response_template, tried, held, losses, notes, findings=())"
     )]
-    #[expect(clippy::too_many_arguments, reason = "the fields")]
     fn made(
-        reader: &str,
         response_template: &Bound<'_, PyAny>,
         tried: u32,
         held: u32,
         losses: Vec<PyRef<'_, Loss>>,
         notes: Vec<String>,
-        needs: Option<String>,
         findings: Vec<PyRef<'_, Finding>>,
     ) -> PyResult<Self> {
-        let dialect = dialect(reader)?;
         let response_template = Json(json::from_python(response_template, "response_template", RequestError::new_err)?);
         let losses = losses.iter().map(|loss| (*loss).clone()).collect();
         let findings = findings.iter().map(|finding| (*finding).clone()).collect();
-        let needs = needs.unwrap_or_else(|| dialect.title().to_owned());
-        Ok(Self { dialect, response_template, tried, held, losses, notes, needs, findings })
-    }
-
-    /// The reader: `transformers`, `transformers@5.23`, `vllm` or `sglang`.
-    #[getter]
-    fn reader(&self) -> &'static str {
-        self.dialect.name()
+        Ok(Self { response_template, tried, held, losses, notes, findings })
     }
 
     /// What does not come back; empty if nothing is lost.
@@ -123,7 +103,7 @@ impl Export {
         self.losses.clone()
     }
 
-    /// What `unjinja lint` says of the response template for this reader.
+    /// What `unjinja lint` says of the response template.
     #[getter]
     fn findings(&self) -> Vec<Finding> {
         self.findings.clone()

@@ -23,7 +23,6 @@ mod openai;
 mod options;
 mod prompt;
 mod read_back;
-mod reader;
 mod request;
 mod span;
 mod stream;

@@ -7,15 +7,12 @@ use pyo3::types::PyDict;
 use serde_json::Value;
 use unjinja_analyzer::{SourceExt, verify};
 use unjinja_dynamic::{Loader, Overlay, Source, template_file};
-use unjinja_export::lint::{
-    Evidence, Finding as RustFinding, LintOptions, lint as run, lint_response_template, syntax_error,
-};
-use unjinja_export::response_template::{Dialect, find};
+use unjinja_export::response_template::find;
+use unjinja_lint::{Evidence, Finding as RustFinding, LintOptions, lint as run, lint_response_template, syntax_error};
 
 use crate::data::{Fields, NO_TEXT, Reduced};
 use crate::error::{LoadError, RequestError};
 use crate::json::{self, Json};
-use crate::reader::dialect;
 
 /// Something in a template that its maintainer should look at.
 ///
@@ -28,7 +25,6 @@ use crate::reader::dialect;
 ///     rule: The rule, such as `null-content`. `docs/lint.md` lists them.
 ///     severity: `error`, `warning` or `note`.
 ///     target: What it is about: `chat_template` or `response_template`.
-///     readers: The readers of response templates that it concerns; empty for chat templates.
 ///     message: What happens, and to whom.
 ///     help: What to change; empty where nothing can be changed.
 ///     line: The line of the template, from 1, or None where it is not known.
@@ -46,8 +42,6 @@ pub(crate) struct Finding {
     severity: String,
     /// What it is about: `chat_template` or `response_template`.
     target: String,
-    /// The readers of response templates that it concerns; empty for chat templates.
-    readers: Vec<String>,
     /// What happens, and to whom.
     message: String,
     /// What to change; empty where nothing can be changed.
@@ -79,7 +73,6 @@ impl Finding {
             rule: finding.rule.id.to_owned(),
             severity: finding.severity.name().to_owned(),
             target: finding.target.name().to_owned(),
-            readers: finding.readers.into_iter().map(str::to_owned).collect(),
             message: finding.message,
             help: finding.help,
             line: finding.line,
@@ -96,7 +89,6 @@ impl Finding {
             .needed("rule", &self.rule)?
             .needed("severity", &self.severity)?
             .needed("target", &self.target)?
-            .needed("readers", &self.readers)?
             .needed("message", &self.message)?
             .optional("help", &self.help, NO_TEXT)?
             .or_none("line", self.line)?
@@ -112,16 +104,15 @@ impl Finding {
 impl Finding {
     #[new]
     #[pyo3(signature = (
-        rule, severity, target, readers, message, help=String::new(), line=None, column=None, conversation=None,
+        rule, severity, target, message, help=String::new(), line=None, column=None, conversation=None,
         output=None, expected=None, actual=None,
-    ), text_signature = "(rule, severity, target, readers, message, help='', line=None, column=None, conversation=None, \
+    ), text_signature = "(rule, severity, target, message, help='', line=None, column=None, conversation=None, \
         output=None, expected=None, actual=None)")]
     #[expect(clippy::too_many_arguments, reason = "the fields")]
     fn made(
         rule: String,
         severity: String,
         target: String,
-        readers: Vec<String>,
         message: String,
         help: String,
         line: Option<u32>,
@@ -134,26 +125,13 @@ impl Finding {
         let conversation = conversation
             .map(|conversation| json::from_python(conversation, "conversation", RequestError::new_err).map(Json))
             .transpose()?;
-        Ok(Self {
-            rule,
-            severity,
-            target,
-            readers,
-            message,
-            help,
-            line,
-            column,
-            conversation,
-            output,
-            expected,
-            actual,
-        })
+        Ok(Self { rule, severity, target, message, help, line, column, conversation, output, expected, actual })
     }
 
     #[classattr]
     #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: (&'static str, &'static str, &'static str, &'static str, &'static str) =
-        ("rule", "severity", "target", "readers", "message");
+    const MATCH_ARGS: (&'static str, &'static str, &'static str, &'static str) =
+        ("rule", "severity", "target", "message");
 
     /// All fields by their names, as `unjinja lint --format json` prints them.
     pub(crate) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -178,7 +156,6 @@ struct Question {
     source: Source,
     overlay: Option<Overlay>,
     response: Option<Value>,
-    readers: Vec<Dialect>,
     count: u32,
 }
 
@@ -186,7 +163,6 @@ impl Question {
     fn new(
         source: Source,
         response_template: Option<&Bound<'_, PyAny>>,
-        readers: Option<Vec<String>>,
         overlay: Option<&str>,
         count: u32,
     ) -> PyResult<Self> {
@@ -201,16 +177,7 @@ impl Question {
             })?),
         };
         let overlay = overlay.map(|text| Overlay::from_toml(text, "overlay")).transpose();
-        Ok(Self {
-            source,
-            overlay: overlay.map_err(|error| LoadError::new_err(error.to_string()))?,
-            response,
-            readers: match readers {
-                None => Dialect::ALL.to_vec(),
-                Some(names) => names.iter().map(|name| dialect(name)).collect::<PyResult<_>>()?,
-            },
-            count,
-        })
+        Ok(Self { source, overlay: overlay.map_err(|error| LoadError::new_err(error.to_string()))?, response, count })
     }
 
     fn findings(self) -> Vec<Finding> {
@@ -234,7 +201,7 @@ impl Question {
         let mut findings = run(&template, &options);
         if let (Some(response), Some(model)) = (&self.response, &model) {
             let verification = verify(&template, model.spec(), self.count, 1);
-            findings.extend(lint_response_template(response, &template, model.spec(), &verification, &self.readers));
+            findings.extend(lint_response_template(response, &template, model.spec(), &verification));
         }
         findings.into_iter().map(Finding::new).collect()
     }
@@ -247,24 +214,21 @@ impl Question {
 ///     path: A folder or file, as in `Model.from_pretrained`. Raises LoadError if it holds no template.
 ///     response_template: The response template, a dict, or one that holds it. The default is the one in the same file, or next to
 ///         it in `tokenizer_config.json` or `response_template.json`.
-///     readers: For whom the response template is written: `"transformers"`, `"transformers@5.23"`, `"vllm"`,
-///         `"sglang"`. The default is all of them.
 ///     overlay: The text of an overlay in TOML, which corrects what is known about the chat template.
 ///     count: How many random conversations are tried with the response template.
 #[pyfunction]
-#[pyo3(signature = (path, *, response_template=None, readers=None, overlay=None, count=200))]
+#[pyo3(signature = (path, *, response_template=None, overlay=None, count=200))]
 pub(crate) fn lint(
     py: Python<'_>,
     path: PathBuf,
     response_template: Option<&Bound<'_, PyAny>>,
-    readers: Option<Vec<String>>,
     overlay: Option<&str>,
     count: u32,
 ) -> PyResult<Vec<Finding>> {
     let path = template_file(path).map_err(|error| LoadError::new_err(error.to_string()))?;
     let source = Source::read_one(&path).map_err(|error| LoadError::new_err(error.to_string()))?;
     let adjacent = source.path.clone();
-    let mut question = Question::new(source, response_template, readers, overlay, count)?;
+    let mut question = Question::new(source, response_template, overlay, count)?;
     if question.response.is_none() {
         question.response = response_template_of(&adjacent)?;
     }
@@ -280,13 +244,11 @@ pub(crate) fn lint(
 ///     eos_token: The text of `eos_token` in the template.
 ///     special_tokens: All special tokens of the tokenizer. Without them, every marker with brackets or bars counts as one.
 ///     response_template: The response template that belongs to it, a dict, or one that holds it. The default is none.
-///     readers: For whom the response template is written: `"transformers"`, `"transformers@5.23"`, `"vllm"`,
-///         `"sglang"`. The default is all of them.
 ///     overlay: The text of an overlay in TOML, which corrects what is known about the chat template.
 ///     count: How many random conversations are tried with the response template.
 #[pyfunction]
 #[pyo3(signature = (
-    text, *, name=None, bos_token=None, eos_token=None, special_tokens=None, response_template=None, readers=None,
+    text, *, name=None, bos_token=None, eos_token=None, special_tokens=None, response_template=None,
     overlay=None, count=200,
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -298,14 +260,13 @@ pub(crate) fn lint_template(
     eos_token: Option<String>,
     special_tokens: Option<Vec<String>>,
     response_template: Option<&Bound<'_, PyAny>>,
-    readers: Option<Vec<String>>,
     overlay: Option<&str>,
     count: u32,
 ) -> PyResult<Vec<Finding>> {
     let mut source = Source::from_text(format!("{}.jinja", name.unwrap_or("template")), text);
     (source.tokens.bos, source.tokens.eos) = (bos_token, eos_token);
     source.special_tokens = special_tokens;
-    let question = Question::new(source, response_template, readers, overlay, count)?;
+    let question = Question::new(source, response_template, overlay, count)?;
     Ok(py.detach(|| question.findings()))
 }
 

@@ -25,7 +25,6 @@ use crate::loading::load;
 use crate::message::Message;
 use crate::options::{Known, choice_of, cut_calls_of, unparsed_of};
 use crate::prompt::{prompt_object, turn_of};
-use crate::reader::dialect;
 use crate::request::Request;
 use crate::stream::Stream;
 use crate::tools::tools_of;
@@ -531,14 +530,11 @@ impl Model {
     /// takes about a second. Raises RequestError if the format is not supported, and LoadError if there is no response template.
     ///
     /// Args:
-    ///     reader: For whom: `"transformers"`, which is the newest version, `"transformers@5.23"`, `"vllm"` or `"sglang"`. They take
-    ///         different ones. Raises RequestError if it is another.
     ///     count: How many random conversations are tried.
     ///     seed: Where the random conversations begin: the same number gives the same ones.
-    #[pyo3(signature = (reader, *, count=200, seed=1))]
-    fn export(&self, py: Python<'_>, reader: &str, count: u32, seed: u64) -> PyResult<Export> {
-        let dialect = dialect(reader)?;
-        py.detach(|| Export::new(&self.model, dialect, count, seed))
+    #[pyo3(signature = (*, count=200, seed=1))]
+    fn export(&self, py: Python<'_>, count: u32, seed: u64) -> PyResult<Export> {
+        py.detach(|| Export::new(&self.model, count, seed))
     }
 
     /// Puts `{% generation %}` into the chat template around what the model writes, and tries it. As `unjinja export --for training`. It

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use unjinja_dynamic::{Loader, Model};
 use unjinja_export::training::{PrefixState, mark_generation, prefix_state};
+use unjinja_lint::{LintOptions, contexts};
 
 use crate::data::{Fields, Reduced};
 use crate::error::{LoadError, model_error};
@@ -59,7 +60,10 @@ impl TrainingTemplate {
         }
         let loader = || Loader::new().name(template.name()).tokens(template.tokens().clone());
         let repaired = repaired.map(|source| loader().from_template(&source)).transpose().map_err(model_error)?;
-        let marked = mark_generation(repaired.as_ref().unwrap_or(model));
+        let model = repaired.as_ref().unwrap_or(model);
+        let options = LintOptions::default().spec(model.spec().clone());
+        let further = contexts(model.parsed_template().map_err(model_error)?, &options);
+        let marked = mark_generation(model, further);
         let marked = marked.map_err(|obstacle| LoadError::new_err(obstacle.to_string()))?;
         Ok(Self {
             tried: marked.conversations.len(),

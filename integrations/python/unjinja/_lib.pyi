@@ -69,7 +69,6 @@ _Reduced: TypeAlias = tuple[Any, tuple[Any, ...]]
 _ReasoningName: TypeAlias = Literal["reasoning_content", "reasoning"]
 _Where: TypeAlias = Literal["content", "separate"]
 _CutCalls: TypeAlias = Literal["keep", "close", "drop"]
-_Reader: TypeAlias = Literal["transformers", "transformers@5.23", "vllm", "sglang"]
 _SpelledTokens: TypeAlias = Literal["text", "refuse", "trust"]
 _Part: TypeAlias = Literal["role", "reasoning", "content", "call", "tool_result", "tool", "variable", "markup"]
 
@@ -103,7 +102,6 @@ def lint(
     path: _Path,
     *,
     response_template: Mapping[str, Any] | None = None,
-    readers: Sequence[_Reader] | None = None,
     overlay: str | None = None,
     count: int = 200,
 ) -> list[Finding]: ...
@@ -115,7 +113,6 @@ def lint_template(
     eos_token: str | None = None,
     special_tokens: Sequence[str] | None = None,
     response_template: Mapping[str, Any] | None = None,
-    readers: Sequence[_Reader] | None = None,
     overlay: str | None = None,
     count: int = 200,
 ) -> list[Finding]: ...
@@ -371,19 +368,13 @@ class Loss:
 class Export:
     def __new__(
         cls,
-        reader: _Reader,
         response_template: Mapping[str, Any],
         tried: int,
         held: int,
         losses: Sequence[Loss],
         notes: Sequence[str],
-        needs: str | None = None,
         findings: Sequence[Finding] = (),
     ) -> Export: ...
-    @property
-    def reader(self) -> _Reader: ...
-    @property
-    def needs(self) -> str: ...
     @property
     def findings(self) -> list[Finding]: ...
     @property
@@ -404,13 +395,12 @@ class Export:
 
 @final
 class Finding:
-    __match_args__: ClassVar[tuple[Literal["rule"], Literal["severity"], Literal["target"], Literal["readers"], Literal["message"]]] = ("rule", "severity", "target", "readers", "message")
+    __match_args__: ClassVar[tuple[Literal["rule"], Literal["severity"], Literal["target"], Literal["message"]]] = ("rule", "severity", "target", "message")
     def __new__(
         cls,
         rule: str,
         severity: str,
         target: str,
-        readers: Sequence[str],
         message: str,
         help: str = "",
         line: int | None = None,
@@ -426,8 +416,6 @@ class Finding:
     def severity(self) -> Literal["error", "warning", "note"]: ...
     @property
     def target(self) -> Literal["chat_template", "response_template"]: ...
-    @property
-    def readers(self) -> list[_Reader]: ...
     @property
     def message(self) -> str: ...
     @property
@@ -503,7 +491,7 @@ class Model:
     def preserved_tokens(self) -> list[str]: ...
     @property
     def reasoning_markers(self) -> tuple[str, str] | None: ...
-    def export(self, reader: _Reader, *, count: int = 200, seed: int = 1) -> Export: ...
+    def export(self, *, count: int = 200, seed: int = 1) -> Export: ...
     def training_template(self, *, keep_prefix: bool = False) -> TrainingTemplate: ...
     def render(
         self,

@@ -101,8 +101,12 @@ def attach(
     response_template = None
     # A model without a template, or one that is not supported, has no export.
     if how == "template" or (model.template is not None and model.status != "unsupported"):
-        export = model.export(_reader(), count=count)
-        losses, notes, response_template = export.losses, export.notes, export.response_template
+        export = model.export(count=count)
+        losses, notes = export.losses, export.notes
+        if _reads(export.response_template):
+            response_template = export.response_template
+        elif how == "template":
+            raise RequestError("this version of transformers cannot read the response template, which needs 5.24")
     has_template = response_template is not None
     # One of another chat template would be stored with the tokenizer, and streams would read by it.
     if has_template or getattr(owner, "response_template", None) is not None:
@@ -186,13 +190,15 @@ class _ParseResponse:
         return _ParseResponse(copy.deepcopy(self.tokenizer, memo), self.model)
 
 
-def _reader() -> Literal["transformers", "transformers@5.23"]:
-    """The version of transformers that is installed, as far as response templates differ: 5.24 reads calls as in Python."""
+def _reads(response_template: dict[str, Any]) -> bool:
+    """Whether the version of transformers that is installed can read a response template: 5.24 is the first to read calls as in Python."""
+    if response_template["fields"].get("tool_calls", {}).get("content") != "python-call-list":
+        return True
     try:
         from transformers.utils.chat_parsing.content_parsers import CONTENT_PARSERS
     except ImportError:
-        return "transformers@5.23"
-    return "transformers" if "python-call-list" in CONTENT_PARSERS else "transformers@5.23"
+        return False
+    return "python-call-list" in CONTENT_PARSERS
 
 
 def _is_empty_list(value: Any) -> bool:

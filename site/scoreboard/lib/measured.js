@@ -2,7 +2,6 @@
 
 import { strict } from "./better.js";
 import { table } from "./html.js";
-import { READERS } from "./tables.js";
 import { part, short, supported, than, ways } from "./words.js";
 
 /** A line for each template that is in a measurement by model. */
@@ -100,15 +99,15 @@ export function canitoolcall({ published, canitoolcall: ours }) {
 }
 
 function exported({ exports: rows }) {
-  const sum = (reader, key) => rows.reduce((all, { readers }) => all + readers[reader][key], 0);
-  const lossy = rows.filter(({ readers }) => READERS.some((reader) => readers[reader].read < readers[reader].of));
-  const whole = `${rows.length - lossy.length} of the ${rows.length} supported models lose nothing with any reader; the others are listed.`;
+  const sum = (key) => rows.reduce((all, row) => all + row[key], 0);
+  const lossy = rows.filter(({ read, of }) => read < of);
+  const whole = `${rows.length - lossy.length} of the ${rows.length} supported models lose nothing; the others are listed.`;
   return table({
     id: "exports",
-    caption: `Response templates that unjinja makes, read by other programs: random conversations that come back. ${whole}`,
-    head: ["model's spec", ...READERS],
-    rows: lossy.map(({ name, readers }) => [name, ...READERS.map((reader) => part(readers[reader].read, readers[reader].of))]),
-    total: [`all ${rows.length} models`, ...READERS.map((reader) => part(sum(reader, "read"), sum(reader, "of")))],
+    caption: `Response templates that unjinja makes, read by transformers: random conversations that come back. ${whole}`,
+    head: ["model's spec", "transformers"],
+    rows: lossy.map(({ name, read, of }) => [name, part(read, of)]),
+    total: [`all ${rows.length} models`, part(sum("read"), sum("of"))],
     source: "from-exports",
   });
 }

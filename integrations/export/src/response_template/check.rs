@@ -9,19 +9,14 @@ use unjinja_render::Template;
 use unjinja_runtime::{Message, ToolCall};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerText, REPEATED_NAME};
 
-use super::dialect::Dialect;
 use super::error::ReadError;
-use super::export::{difference, ends, is_same, lost};
-use super::problem::Problem;
+use super::export::{difference, ends, lost};
 use super::reading::{Reading, read};
 use super::schema::ResponseTemplate;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum FindingKind {
-    /// The reader does not accept the template, or an older version of it lacks what the template needs.
-    Refused,
     /// A conversation that the chat template renders comes back as something else.
     Conversation,
     /// Text on one side of a call is lost.
@@ -47,8 +42,8 @@ pub struct Finding {
     pub sentence: String,
     /// In how many of the random conversations; 1 for an output of another kind.
     pub count: u32,
-    /// The output; absent if the reader refuses the template.
-    pub output: Option<String>,
+    /// The output.
+    pub output: String,
     /// What was written in the output.
     pub written: Message,
     /// What the reader reads, or why it fails.
@@ -60,7 +55,6 @@ impl FindingKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            FindingKind::Refused => "refused",
             FindingKind::Conversation => "conversation",
             FindingKind::TextAroundCall => "text_around_call",
             FindingKind::MentionedMarker => "mentioned_marker",
@@ -73,7 +67,6 @@ impl FindingKind {
 
     fn sentence(self) -> &'static str {
         match self {
-            FindingKind::Refused => "the reader refuses the template",
             FindingKind::Conversation => "a conversation that the chat template renders comes back different",
             FindingKind::TextAroundCall => "text before or after a call is lost",
             FindingKind::MentionedMarker => "text that mentions the marker of a call is not read as text",
@@ -99,32 +92,25 @@ pub fn check(
     chat: &Template,
     spec: &FormatSpec,
     verification: &Verification,
-    dialect: Dialect,
 ) -> Vec<Finding> {
-    let refusals = [response.problems_for(dialect), response.unread_by(dialect)].concat();
-    if !refusals.is_empty() {
-        return refusals.iter().map(refused).collect();
-    }
     let mut findings: Vec<Finding> = Vec::new();
     let mut held = false;
     for turn in &verification.turns {
-        let Some(example) = lost(response, dialect, spec, turn) else {
+        let Some(example) = lost(response, spec, turn) else {
             held = true;
             continue;
         };
         let when = if example.in_pieces { ", when it arrives in small pieces" } else { "" };
         let sentence = format!("{}{when}: {}", FindingKind::Conversation, difference(&example));
         match findings.iter_mut().find(|finding| finding.sentence == sentence) {
-            Some(known) if known.output.as_ref().is_some_and(|output| output.len() <= example.output.len()) => {
-                known.count += 1;
-            }
+            Some(known) if known.output.len() <= example.output.len() => known.count += 1,
             known => {
                 let count = known.as_ref().map_or(0, |finding| finding.count) + 1;
                 let finding = Finding {
                     kind: FindingKind::Conversation,
                     sentence,
                     count,
-                    output: Some(example.output),
+                    output: example.output,
                     written: example.expected,
                     read: example.read,
                 };
@@ -137,20 +123,9 @@ pub fn check(
     }
     // Where nothing is read right, a hard output shows nothing of its own.
     if held {
-        findings.extend(Probes { response, chat, spec, dialect }.all());
+        findings.extend(Probes { response, chat, spec }.all());
     }
     findings
-}
-
-fn refused(problem: &Problem) -> Finding {
-    Finding {
-        kind: FindingKind::Refused,
-        sentence: problem.to_string(),
-        count: 1,
-        output: None,
-        written: Message::default(),
-        read: Ok(Reading::default()),
-    }
 }
 
 /// Outputs that are known to be hard.
@@ -158,7 +133,6 @@ struct Probes<'p> {
     response: &'p ResponseTemplate,
     chat: &'p Template,
     spec: &'p FormatSpec,
-    dialect: Dialect,
 }
 
 const NAME: &str = "get_weather";
@@ -189,11 +163,11 @@ impl Probes<'_> {
                     let mut texts = [BEFORE, AFTER].into_iter().filter(|text| written.content.contains(text));
                     reading.calls.len() == 1 && texts.all(|text| reading.content.contains(text))
                 }
-                _ => is_same(reading, &written),
+                _ => reading.is_same(&written),
             });
             if !is_right {
                 let sentence = kind.sentence().to_owned();
-                findings.push(Finding { kind, sentence, count: 1, output: Some(output), written, read });
+                findings.push(Finding { kind, sentence, count: 1, output, written, read });
             }
         };
         let cut: String = call.chars().take(call.chars().count() * 2 / 3).collect();
@@ -255,10 +229,10 @@ impl Probes<'_> {
             let Some(output) = self.turn(&arguments) else { continue };
             let written = Message::new("", vec![tool_call(&arguments)]);
             let read = self.read(&output, &arguments);
-            let is_right = read.as_ref().is_ok_and(|reading| is_same(reading, &written));
+            let is_right = read.as_ref().is_ok_and(|reading| reading.is_same(&written));
             if !is_right && !findings.iter().any(|finding| finding.kind == kind) {
                 let sentence = kind.sentence().to_owned();
-                findings.push(Finding { kind, sentence, count: 1, output: Some(output), written, read });
+                findings.push(Finding { kind, sentence, count: 1, output, written, read });
             }
         }
         findings
@@ -287,7 +261,7 @@ impl Probes<'_> {
             "name": NAME, "parameters": {"type": "object", "properties": properties},
         }})];
         let prompt = format!("A question.{}", self.spec.turn.assistant_start);
-        read(self.response, self.dialect, &prompt, output, &tools)
+        read(self.response, &prompt, output, &tools)
     }
 }
 

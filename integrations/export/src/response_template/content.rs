@@ -4,7 +4,6 @@
 use std::sync::LazyLock;
 
 use super::call_list;
-use super::dialect::Dialect;
 use super::error::{ErrorKind, ReadError};
 use super::json::{self, JsonError};
 use super::number;
@@ -17,21 +16,13 @@ use super::value::{Dict, Value};
 /// The characters around the number of a string, while JSON is being corrected.
 const MARKS: (char, char) = ('\u{1}', '\u{2}');
 
-/// A key without quotes.
-static UNQUOTED_KEY: LazyLock<Option<Pattern>> = LazyLock::new(|| Pattern::new(r"(?<=[{,])(?P<key>\w+):").ok());
-
 /// A text in quotes, or a key without quotes. Of a text in quotes, no line break is escaped.
 static QUOTED_OR_KEY: LazyLock<Option<Pattern>> =
     LazyLock::new(|| Pattern::new(r#""(?:\\[^\n]|[^"\\])*"|(?<=[{,])(?P<before>\s*)(?P<key>\w+)(?P<after>\s*):"#).ok());
 
 /// The value of a field: what its region holds, transformed. `captures` are the named groups of its markers.
-pub(crate) fn of_field(
-    body: &str,
-    field: &Field,
-    captures: &[(String, String)],
-    dialect: Dialect,
-) -> Result<Value, ReadError> {
-    let value = of_text(Some(body), &field.content, dialect)?;
+pub(crate) fn of_field(body: &str, field: &Field, captures: &[(String, String)]) -> Result<Value, ReadError> {
+    let value = of_text(Some(body), &field.content)?;
     let Some(template) = &field.transform else { return Ok(value) };
     let mut scope = Dict::default();
     for (name, text) in captures {
@@ -59,7 +50,7 @@ pub(crate) fn of_field(
 }
 
 /// The value of a text; `None` is the text of a group that took no part in a match.
-pub(crate) fn of_text(text: Option<&str>, content: &Content, dialect: Dialect) -> Result<Value, ReadError> {
+pub(crate) fn of_text(text: Option<&str>, content: &Content) -> Result<Value, ReadError> {
     let missing = |kind| ReadError::new(kind, "a tag has no value");
     let plain = |strips: bool| {
         let text = text.ok_or_else(|| missing(ErrorKind::Attribute))?;
@@ -80,38 +71,32 @@ pub(crate) fn of_text(text: Option<&str>, content: &Content, dialect: Dialect) -
             let text = plain(*strip)?.to_lowercase();
             Ok(Value::Bool(text == "true" || text == "1"))
         }
-        Content::Json(args) => of_json(text.ok_or_else(|| missing(ErrorKind::Type))?, args, dialect),
-        Content::XmlInline(args) => of_tags(text.ok_or_else(|| missing(ErrorKind::Type))?, args, dialect),
-        Content::KvLines(args) => of_lines(text.ok_or_else(|| missing(ErrorKind::Attribute))?, args, dialect),
-        Content::CallList if !dialect.has_call_lists() => {
-            Err(ReadError::new(ErrorKind::Key, "this reader has no content parser `python-call-list`"))
-        }
+        Content::Json(args) => of_json(text.ok_or_else(|| missing(ErrorKind::Type))?, args),
+        Content::XmlInline(args) => of_tags(text.ok_or_else(|| missing(ErrorKind::Type))?, args),
+        Content::KvLines(args) => of_lines(text.ok_or_else(|| missing(ErrorKind::Attribute))?, args),
         Content::CallList => call_list::read(text.ok_or_else(|| missing(ErrorKind::Type))?),
     }
 }
 
-fn of_json(text: &str, args: &JsonArgs, dialect: Dialect) -> Result<Value, ReadError> {
+fn of_json(text: &str, args: &JsonArgs) -> Result<Value, ReadError> {
     if !args.string_delims.is_empty() && text.contains([MARKS.0, MARKS.1]) {
         return Err(ReadError::new(ErrorKind::Value, "the text holds one of the characters U+0001 and U+0002"));
     }
-    let corrected = corrected(text, args, dialect)?;
+    let corrected = corrected(text, args)?;
     match json::loads(&corrected) {
         Ok(value) => Ok(value),
-        Err(JsonError::Depth) if dialect != Dialect::Sglang => {
-            Err(ReadError::new(ErrorKind::Depth, "the JSON is nested too deep"))
-        }
+        Err(JsonError::Depth) => Err(ReadError::new(ErrorKind::Depth, "the JSON is nested too deep")),
         Err(_) if args.allow_non_json => Ok(Value::Text(if args.strip { strip(text) } else { text }.to_owned())),
         Err(JsonError::Syntax(at)) => {
             let message = format!("this is not JSON from byte {at} on: {}", shortened(&corrected));
             Err(ReadError::new(ErrorKind::Value, message))
         }
         Err(JsonError::Digits) => Err(ReadError::new(ErrorKind::Value, "an integer of the JSON has too many digits")),
-        Err(JsonError::Depth) => Err(ReadError::new(ErrorKind::Value, "the JSON is nested too deep")),
     }
 }
 
 /// JSON with quotes around its strings and keys.
-fn corrected(text: &str, args: &JsonArgs, dialect: Dialect) -> Result<String, ReadError> {
+fn corrected(text: &str, args: &JsonArgs) -> Result<String, ReadError> {
     let mut working = text.to_owned();
     let mut strings: Vec<String> = Vec::new();
     for (_, _, pattern) in &args.string_delims {
@@ -120,11 +105,9 @@ fn corrected(text: &str, args: &JsonArgs, dialect: Dialect) -> Result<String, Re
             Some(format!("{}{}{}", MARKS.0, strings.len() - 1, MARKS.1))
         })?;
     }
-    let keys = if dialect.skips_quoted_keys() { &*QUOTED_OR_KEY } else { &*UNQUOTED_KEY };
-    if let (true, Some(pattern)) = (args.unquoted_keys, keys) {
+    if let (true, Some(pattern)) = (args.unquoted_keys, &*QUOTED_OR_KEY) {
         working = replaced(&working, pattern, "a key", |found| match found {
             [(_, before), (_, key), (_, after)] => Some(format!("{before}\"{key}\"{after}:")),
-            [(_, key)] => Some(format!("\"{key}\":")),
             _ => None,
         })?;
     }
@@ -153,7 +136,7 @@ fn replaced(
     Ok(out)
 }
 
-fn of_tags(text: &str, args: &XmlArgs, dialect: Dialect) -> Result<Value, ReadError> {
+fn of_tags(text: &str, args: &XmlArgs) -> Result<Value, ReadError> {
     let mut out = Dict::default();
     let mut merged: Vec<String> = Vec::new();
     let found = args.tag_pattern.pattern.search_all(text).map_err(|_| ReadError::ran_away("the tags"))?;
@@ -162,8 +145,8 @@ fn of_tags(text: &str, args: &XmlArgs, dialect: Dialect) -> Result<Value, ReadEr
         let Some(key) = group("key") else {
             return Err(ReadError::new(ErrorKind::Value, "a tag has no name"));
         };
-        let value = sub_value(group("value"), args.value_parser.as_ref(), dialect)?;
-        let is_merged = merged.iter().any(|known| known == key) || !dialect.keeps_lists();
+        let value = sub_value(group("value"), args.value_parser.as_ref())?;
+        let is_merged = merged.iter().any(|known| known == key);
         match out.get_mut(key) {
             Some(Value::List(items)) if args.merge_duplicates && is_merged => items.push(value),
             Some(first) if args.merge_duplicates => {
@@ -176,19 +159,19 @@ fn of_tags(text: &str, args: &XmlArgs, dialect: Dialect) -> Result<Value, ReadEr
     Ok(Value::Dict(out))
 }
 
-fn of_lines(text: &str, args: &KvArgs, dialect: Dialect) -> Result<Value, ReadError> {
+fn of_lines(text: &str, args: &KvArgs) -> Result<Value, ReadError> {
     let plain = |text| if args.strip { strip(text) } else { text };
     let mut out = Dict::default();
     for line in text.split(args.line_sep.as_str()) {
         let Some((key, value)) = plain(line).split_once(args.kv_sep.as_str()) else { continue };
-        out.set(plain(key), sub_value(Some(plain(value)), args.value_parser.as_ref(), dialect)?);
+        out.set(plain(key), sub_value(Some(plain(value)), args.value_parser.as_ref())?);
     }
     Ok(Value::Dict(out))
 }
 
-fn sub_value(text: Option<&str>, parser: Option<&Content>, dialect: Dialect) -> Result<Value, ReadError> {
+fn sub_value(text: Option<&str>, parser: Option<&Content>) -> Result<Value, ReadError> {
     match (parser, text) {
-        (Some(parser), text) => of_text(text, parser, dialect),
+        (Some(parser), text) => of_text(text, parser),
         (None, Some(text)) => Ok(Value::Text(text.to_owned())),
         (None, None) => Ok(Value::Null),
     }
@@ -210,16 +193,12 @@ mod tests {
 
     /// What a region with this text holds, by the field `f` of a template.
     fn read(field: serde_json::Value, text: &str) -> String {
-        read_by(Dialect::Transformers, field, text)
-    }
-
-    fn read_by(dialect: Dialect, field: serde_json::Value, text: &str) -> String {
         let json = serde_json::json!({"start_anchor": "<a>", "fields": {"f": field}});
         let template = match ResponseTemplate::from_json(&json) {
             Ok(template) => template,
             Err(problems) => return problems.to_string(),
         };
-        match of_field(text, &template.fields[0], &[], dialect) {
+        match of_field(text, &template.fields[0], &[]) {
             Ok(value) => value.to_string(),
             Err(error) => format!("{:?}: {error}", error.kind),
         }
@@ -233,8 +212,7 @@ mod tests {
         assert_eq!(read(field.clone(), text), r#"{"city": "a, b: \"c\"", "n": {"x": 1, "é": [true]}}"#);
         assert_eq!(read(field.clone(), "{a: 1}"), "{\"a\": 1}");
         let quoted = r#"{ a :"x,b:\"c,d:", e: 1}"#;
-        assert_eq!(read(field.clone(), quoted), r#"{"a": "x,b:\"c,d:", "e": 1}"#);
-        assert!(read_by(Dialect::Transformers523, field, quoted).starts_with("Value:"));
+        assert_eq!(read(field, quoted), r#"{"a": "x,b:\"c,d:", "e": 1}"#);
     }
 
     #[test]
@@ -246,11 +224,7 @@ mod tests {
         });
         let tags = serde_json::json!({"content": "xml-inline", "content_args": args});
         assert_eq!(read(tags.clone(), "<a>1</><b> x </><a>[2]</><a>3</>"), r#"{"a": [1, [2], 3], "b": "x"}"#);
-        for (dialect, expected) in
-            [(Dialect::Transformers, r#"{"a": [[1], [2]]}"#), (Dialect::Transformers523, r#"{"a": [1, [2]]}"#)]
-        {
-            assert_eq!(read_by(dialect, tags.clone(), "<a>[1]</><a>[2]</>"), expected);
-        }
+        assert_eq!(read(tags, "<a>[1]</><a>[2]</>"), r#"{"a": [[1], [2]]}"#);
         let lines = serde_json::json!({"content": "kv-lines"});
         assert_eq!(read(lines, " a: 1:2 \nno\n b :x"), r#"{"a": "1:2", "b": "x"}"#);
     }

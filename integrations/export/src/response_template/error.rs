@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The kinds of errors, after the exceptions that the readers raise. It matters which: some readers catch some of them.
+/// The kinds of errors, after the exceptions that transformers raises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -12,7 +12,7 @@ pub enum ErrorKind {
     Key,
     /// `TypeError`: a value is of a type that the reader did not expect.
     Type,
-    /// `AttributeError`: a value is of a type that the reader did not expect, in places where readers do not catch it.
+    /// `AttributeError`: a value is of a type that the reader did not expect.
     Attribute,
     /// `RecursionError`: values are nested too deep.
     Depth,
@@ -45,11 +45,6 @@ impl ReadError {
 
     pub(crate) fn ran_away(what: &str) -> Self {
         Self::new(ErrorKind::RanAway, format!("the pattern of {what} takes too many steps on this text"))
-    }
-
-    /// Whether readers that drop what they cannot read drop this too.
-    pub(crate) fn is_dropped(&self) -> bool {
-        matches!(self.kind, ErrorKind::Value | ErrorKind::Key | ErrorKind::Type)
     }
 }
 

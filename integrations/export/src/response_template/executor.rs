@@ -1,5 +1,5 @@
 //! The executor: reads an output in pieces and divides it into the regions of a response template's fields, as
-//! transformers' `ResponseParser` does. vLLM and SGLang use copies of that class with small changes; [`Dialect`] says which.
+//! transformers' `ResponseParser` does.
 //!
 //! At each moment one field is open, or the field that takes the rest, or none. In a field with a marker at its start, only
 //! the marker at its end is looked for: fields do not nest. Elsewhere all starting markers are looked for, and the end of the
@@ -10,9 +10,8 @@ use std::ops::Range;
 use serde_json::Value as Json;
 
 use super::content;
-use super::dialect::{Dialect, Malformed};
 use super::error::{ErrorKind, ReadError};
-use super::pattern::{Found, RanAway};
+use super::pattern::{Match, RanAway};
 use super::schema::{Anchor, Content, Field, ResponseTemplate};
 use super::tool_types::ToolTypes;
 use super::value::{Dict, Value};
@@ -20,17 +19,13 @@ use super::value::{Dict, Value};
 /// How many empty markers may follow each other at one place.
 const MOST_STALLED: u32 = 64;
 
-/// What happens while an output is read. Offsets are bytes of [`Executor::input`].
+/// What happens while an output is read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A region begins.
     Open {
         /// Its field.
         field: String,
-        /// The marker that opened it; empty if none did.
-        marker: Range<usize>,
-        /// The named groups of the marker.
-        captures: Vec<(String, String)>,
     },
     /// A region continues.
     Chunk {
@@ -45,19 +40,8 @@ pub enum Event {
     Close {
         /// Its field.
         field: String,
-        /// The marker that closed it; empty if none did.
-        marker: Range<usize>,
         /// What it held.
         value: Value,
-    },
-    /// A region ends, and what it held cannot be read.
-    Malformed {
-        /// Its field.
-        field: String,
-        /// The marker that closed it; empty if none did.
-        marker: Range<usize>,
-        /// Why it cannot be read.
-        error: ReadError,
     },
 }
 
@@ -69,7 +53,7 @@ enum Boundary {
 }
 
 /// A marker that was found: whether it opens or closes, the field, and where it is.
-type Marker = (Boundary, usize, Found);
+type Marker = (Boundary, usize, Match);
 
 /// The first marker that is certain, and the place up to which the text is settled.
 type Scan = (Option<Marker>, usize);
@@ -77,13 +61,13 @@ type Scan = (Option<Marker>, usize);
 /// Reads one output.
 ///
 /// ```
-/// use unjinja_export::response_template::{Dialect, Executor, ResponseTemplate};
+/// use unjinja_export::response_template::{Executor, ResponseTemplate};
 ///
 /// let template = ResponseTemplate::from_json(&serde_json::json!({
 ///     "start_anchor": "<assistant>",
 ///     "fields": {"reasoning_content": {"open": "<think>", "close": "</think>"}, "content": {"close": "<end>"}}
 /// }))?;
-/// let mut executor = Executor::new(&template, Dialect::Transformers, "<user>Hi<assistant><think>", &[])?;
+/// let mut executor = Executor::new(&template, "<user>Hi<assistant><think>", &[])?;
 /// executor.feed("Well.</thi")?;
 /// executor.feed("nk>Hello!<end>")?;
 /// let (message, _) = executor.finish()?;
@@ -93,13 +77,10 @@ type Scan = (Option<Marker>, usize);
 #[derive(Clone, Debug)]
 pub struct Executor<'t> {
     template: &'t ResponseTemplate,
-    dialect: Dialect,
     tools: ToolTypes,
     buffer: String,
     /// Up to here the text is settled.
     at: usize,
-    /// How much of the text is the prompt's.
-    prefix: usize,
     output: Dict,
     /// The open field.
     current: Option<usize>,
@@ -107,7 +88,6 @@ pub struct Executor<'t> {
     body: String,
     /// The region of the field has begun. The field that takes the rest begins with its first character.
     is_open: bool,
-    malformed: Vec<usize>,
     initial: Vec<Event>,
 }
 
@@ -118,12 +98,7 @@ impl<'t> Executor<'t> {
     /// # Errors
     ///
     /// The prompt itself cannot be read.
-    pub fn new(
-        template: &'t ResponseTemplate,
-        dialect: Dialect,
-        prompt: &str,
-        tools: &[Json],
-    ) -> Result<Self, ReadError> {
+    pub fn new(template: &'t ResponseTemplate, prompt: &str, tools: &[Json]) -> Result<Self, ReadError> {
         let start = match last_match(&template.start_anchor, prompt) {
             Ok(start) => start,
             Err(RanAway) => return Err(ReadError::ran_away("`start_anchor_pattern`")),
@@ -131,9 +106,7 @@ impl<'t> Executor<'t> {
         let buffer = prompt[start..].to_owned();
         let mut executor = Self {
             template,
-            dialect,
-            tools: ToolTypes::new(tools, dialect),
-            prefix: 0,
+            tools: ToolTypes::new(tools),
             buffer,
             at: 0,
             output: template.defaults.clone(),
@@ -141,14 +114,12 @@ impl<'t> Executor<'t> {
             captures: Vec::new(),
             body: String::new(),
             is_open: false,
-            malformed: Vec::new(),
             initial: Vec::new(),
         };
         if !executor.buffer.is_empty() {
             let mut initial = Vec::new();
             executor.process(&mut initial, false)?;
             executor.initial = initial;
-            executor.prefix = executor.buffer.len();
         }
         Ok(executor)
     }
@@ -159,37 +130,11 @@ impl<'t> Executor<'t> {
         &self.initial
     }
 
-    /// The text that was read: the prompt from its last start anchor on, and the output.
-    #[must_use]
-    pub fn input(&self) -> &str {
-        &self.buffer
-    }
-
-    /// How much of [`Self::input`] is the prompt's.
-    #[must_use]
-    pub fn prefix_len(&self) -> usize {
-        self.prefix
-    }
-
-    pub(crate) fn tools(&self) -> &ToolTypes {
-        &self.tools
-    }
-
-    /// The open field and whether its region has begun.
-    pub(crate) fn open_field(&self) -> Option<&'t Field> {
-        self.current.filter(|_| self.is_open).map(|at| &self.template.fields[at])
-    }
-
-    /// The text of the open region until here, with the part that is held back.
-    pub(crate) fn open_text(&self) -> String {
-        format!("{}{}", self.body, &self.buffer[self.at..])
-    }
-
     /// Reads more of the output.
     ///
     /// # Errors
     ///
-    /// A region cannot be read, and the dialect raises that.
+    /// A region cannot be read.
     pub fn feed(&mut self, text: &str) -> Result<Vec<Event>, ReadError> {
         self.buffer.push_str(text);
         let mut events = Vec::new();
@@ -201,16 +146,14 @@ impl<'t> Executor<'t> {
     ///
     /// # Errors
     ///
-    /// A region cannot be read, and the dialect raises that; or a field that is not optional is missing.
+    /// A region cannot be read, or a field that is not optional is missing.
     pub fn finish(mut self) -> Result<(Dict, Vec<Event>), ReadError> {
         let mut events = Vec::new();
         self.process(&mut events, true)?;
-        let fields = self.template.fields.iter().enumerate();
+        let fields = self.template.fields.iter();
         let missing: Vec<&str> = fields
-            .filter(|(at, field)| {
-                !field.optional && self.output.get(&field.name).is_none() && !self.malformed.contains(at)
-            })
-            .map(|(_, field)| field.name.as_str())
+            .filter(|field| !field.optional && self.output.get(&field.name).is_none())
+            .map(|field| field.name.as_str())
             .collect();
         if !missing.is_empty() {
             let message = format!("the output has no {}, which the template requires", missing.join(", "));
@@ -232,8 +175,7 @@ impl<'t> Executor<'t> {
                     self.at = settled;
                 }
                 if is_end {
-                    let end = self.at;
-                    self.close(events, end..end)?;
+                    self.close(events)?;
                 }
                 return Ok(());
             };
@@ -249,16 +191,14 @@ impl<'t> Executor<'t> {
             self.at = found.range.end;
             match boundary {
                 Boundary::Open => {
-                    self.close(events, found.range.start..found.range.start)?;
+                    self.close(events)?;
                     self.open(events, field, found);
                 }
                 Boundary::Close => {
                     let had_text = self.is_open;
                     let is_empty = found.range.is_empty();
-                    if self.dialect.captures_closers() {
-                        self.capture(found.captures);
-                    }
-                    self.close(events, found.range)?;
+                    self.capture(found.captures);
+                    self.close(events)?;
                     // An empty match in a region that holds nothing would be found again and again.
                     if !had_text && is_empty {
                         return Ok(());
@@ -303,7 +243,7 @@ impl<'t> Executor<'t> {
                 hold = hold.min(found.range.start);
                 continue;
             }
-            let key = |boundary: Boundary, at: usize, found: &Found| {
+            let key = |boundary: Boundary, at: usize, found: &Match| {
                 let name = self.template.fields[at].name.as_str();
                 (found.range.start, usize::MAX - found.range.len(), boundary, name.to_owned())
             };
@@ -319,11 +259,11 @@ impl<'t> Executor<'t> {
     }
 
     /// Whether a match may become another one with more text.
-    fn can_grow(&self, anchor: &Anchor, found: &Found) -> Result<bool, RanAway> {
+    fn can_grow(&self, anchor: &Anchor, found: &Match) -> Result<bool, RanAway> {
         if found.range.end == self.buffer.len() {
             return Ok(found.range.is_empty() || anchor.literals.is_none() || anchor.can_extend);
         }
-        if anchor.literals.is_some() || !self.dialect.looks_beyond_the_end() {
+        if anchor.literals.is_some() {
             return Ok(false);
         }
         // A character that is neither a line break nor the end: does the match lean on the end of the text?
@@ -346,37 +286,30 @@ impl<'t> Executor<'t> {
         let Some(current) = self.current else { return };
         let field = &self.template.fields[current];
         if !self.is_open {
-            let marker = range.start..range.start;
-            events.push(Event::Open { field: field.name.clone(), marker, captures: Vec::new() });
+            events.push(Event::Open { field: field.name.clone() });
             self.is_open = true;
         }
-        self.body.push_str(&self.buffer[range.clone()]);
-        // Of the text that was held back from the prompt, only what the model wrote is new.
-        let start = match self.dialect.is_streamed() {
-            true => range.start.max(self.prefix.min(range.end)),
-            false => range.start,
-        };
-        let text = &self.buffer[start..range.end];
+        let text = &self.buffer[range];
+        self.body.push_str(text);
         if !text.is_empty() {
-            let is_text = matches!(field.content, Content::Text { .. })
-                || self.dialect != Dialect::Sglang
-                    && matches!(field.content, Content::Int { .. } | Content::Float { .. } | Content::Bool { .. });
-            let is_dirty = !is_text || self.dialect == Dialect::Sglang && field.transform.is_some();
+            let is_dirty = !matches!(
+                field.content,
+                Content::Text { .. } | Content::Int { .. } | Content::Float { .. } | Content::Bool { .. }
+            );
             events.push(Event::Chunk { field: field.name.clone(), text: text.to_owned(), is_dirty });
         }
     }
 
-    fn open(&mut self, events: &mut Vec<Event>, field: usize, found: Found) {
+    fn open(&mut self, events: &mut Vec<Event>, field: usize, found: Match) {
         self.current = Some(field);
         self.captures = found.captures;
         self.body.clear();
         self.is_open = true;
-        let name = self.template.fields[field].name.clone();
-        events.push(Event::Open { field: name, marker: found.range, captures: self.captures.clone() });
+        events.push(Event::Open { field: self.template.fields[field].name.clone() });
     }
 
     /// Ends the open region, if there is one, and goes back to the field that takes the rest.
-    fn close(&mut self, events: &mut Vec<Event>, marker: Range<usize>) -> Result<(), ReadError> {
+    fn close(&mut self, events: &mut Vec<Event>) -> Result<(), ReadError> {
         let open = self.current.filter(|_| self.is_open);
         self.current = self.template.implicit;
         self.is_open = false;
@@ -384,25 +317,19 @@ impl<'t> Executor<'t> {
         let captures = std::mem::take(&mut self.captures);
         let Some(at) = open else { return Ok(()) };
         let field = &self.template.fields[at];
-        let name = field.name.clone();
-        let value = match self.value(field, &body, &captures) {
-            Ok(value) => value,
-            Err(error) if self.dialect.malformed() == Malformed::Drop && error.is_dropped() => {
-                self.malformed.push(at);
-                events.push(Event::Malformed { field: name.clone(), marker, error: error.in_field(&name) });
-                return Ok(());
-            }
-            Err(error) => return Err(error.in_field(&name)),
-        };
-        self.keep(field, value.clone()).map_err(|error| error.in_field(&name))?;
-        events.push(Event::Close { field: name, marker, value });
+        let value = self.value(field, &body, &captures).and_then(|value| {
+            self.keep(field, value.clone())?;
+            Ok(value)
+        });
+        let value = value.map_err(|error| error.in_field(&field.name))?;
+        events.push(Event::Close { field: field.name.clone(), value });
         Ok(())
     }
 
     fn value(&self, field: &Field, body: &str, captures: &[(String, String)]) -> Result<Value, ReadError> {
-        let mut value = content::of_field(body, field, captures, self.dialect)?;
+        let mut value = content::of_field(body, field, captures)?;
         if !self.tools.is_empty() {
-            self.tools.give(&mut value, field.content.is_json())?;
+            self.tools.give(&mut value)?;
         }
         if field.join.is_some() && value.as_text().is_none() {
             let message = format!("`join` needs texts, but there is a {}", value.type_name());
@@ -434,18 +361,6 @@ impl<'t> Executor<'t> {
     }
 }
 
-impl Content {
-    /// Whether values were written as JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        match self {
-            Content::Json(_) => true,
-            Content::XmlInline(args) => matches!(args.value_parser, Some(Content::Json(_))),
-            Content::KvLines(args) => matches!(args.value_parser, Some(Content::Json(_))),
-            _ => false,
-        }
-    }
-}
-
 /// Where the last match of the start anchor ends; 0 without a match.
 fn last_match(anchor: &Anchor, prompt: &str) -> Result<usize, RanAway> {
     Ok(anchor.pattern.search_all(prompt)?.last().map_or(0, |found| found.range.end))
@@ -461,7 +376,7 @@ mod tests {
             "tool_calls": {"open_pattern": "(?=x)", "close_pattern": "(?=x)"}, "content": {}
         }});
         let template = ResponseTemplate::from_json(&json)?;
-        let mut executor = Executor::new(&template, Dialect::Vllm, "", &[])?;
+        let mut executor = Executor::new(&template, "", &[])?;
         assert_eq!(executor.feed("ab x y").map_err(|error| error.kind), Err(ErrorKind::RanAway));
         Ok(())
     }
@@ -475,7 +390,7 @@ mod tests {
         for (fields, key) in [(open, "`open_pattern`"), (close, "`close_pattern`")] {
             let json = serde_json::json!({"start_anchor": "<a>", "fields": fields});
             let template = ResponseTemplate::from_json(&json)?;
-            let mut executor = Executor::new(&template, Dialect::Transformers, "", &[])?;
+            let mut executor = Executor::new(&template, "", &[])?;
             let error = executor.feed(&"abcdefgh ".repeat(20)).err().ok_or("it does not run away")?;
             assert!(error.kind == ErrorKind::RanAway && error.to_string().contains(key), "{error}");
         }

@@ -30,8 +30,7 @@ const FIELD_KEYS: [&str; 11] = [
 ];
 
 impl ResponseTemplate {
-    /// Reads a template, and checks that nothing in it is unknown or contradicts itself. What only a single reader
-    /// refuses is said by [`Self::problems_for`].
+    /// Reads a template, and checks that nothing in it is unknown or contradicts itself.
     ///
     /// # Errors
     ///

@@ -1,23 +1,21 @@
 //! Response templates: a key of `tokenizer_config.json` that says how the text of a model's turn is divided into the fields of
-//! a message. transformers, vLLM and SGLang read them.
+//! a message. They are read here as transformers 5.24 reads them; vLLM and SGLang have copies of an older reader.
 //!
 //! # Files
-//! `schema` is a template as typed data; `load` reads it from JSON, and `problem` says what is wrong with one. `dialect` says
-//! in what the readers differ. `executor` divides an output into regions, and `reading` makes the message of a reader of them.
+//! `schema` is a template as typed data; `load` reads it from JSON, and `problem` says what is wrong with one.
+//! `executor` divides an output into regions, and `reading` makes a message of them.
 //! `content`, `call_list`, `transform` and `tool_types` make the values; `value`, `number`, `json` and `text` are values as Python has
 //! them.
-//! `pattern` searches. `config` finds and writes templates in files. `export` makes a template of a format spec, `import` a spec of a template. `check` says
+//! `pattern` searches. `config` finds and writes templates in files. `export` makes a template of a format spec. `check` says
 //! what a template does wrong with the outputs of its chat template.
 
 mod call_list;
 mod check;
 mod config;
 mod content;
-mod dialect;
 mod error;
 mod executor;
 mod export;
-mod import;
 mod json;
 mod load;
 mod number;
@@ -32,12 +30,13 @@ mod value;
 
 pub use check::{Finding, FindingKind, check};
 pub use config::{find, with_chat_template, with_template};
-pub use dialect::{Dialect, Malformed};
 pub use error::{ErrorKind, ReadError};
 pub use executor::{Event, Executor};
-pub use export::{Example, Export, Loss, LossKind, came_back, export};
-pub use import::completed;
+pub use export::{Attempt, Example, Export, Loss, LossKind, attempts, came_back, export};
 pub use problem::{Problem, Problems};
 pub use reading::{ReadCall, Reading, read, read_pieces, written_json};
 pub use schema::ResponseTemplate;
 pub use value::{Dict, Value};
+
+/// The reader whose behaviour is followed, with its version.
+pub const READER: &str = "transformers 5.24";

@@ -1,21 +1,18 @@
-//! A response template as typed data. `load.rs` reads it from JSON, `write.rs` writes it; this file holds data, and says
-//! which templates a reader refuses.
+//! A response template as typed data. `load.rs` reads it from JSON.
 
-use super::dialect::Dialect;
-use super::pattern::{Pattern, begins_with_literal};
-use super::problem::Problem;
+use super::pattern::Pattern;
 use super::value::{Dict, Value};
 
 /// A response template: how the text of an assistant's turn is divided into the fields of a message.
 ///
 /// ```
-/// use unjinja_export::response_template::{Dialect, ResponseTemplate};
+/// use unjinja_export::response_template::ResponseTemplate;
 ///
 /// let template = ResponseTemplate::from_json(&serde_json::json!({
 ///     "start_anchor": "<assistant>",
 ///     "fields": {"content": {"close": "<end>"}}
 /// }))?;
-/// assert!(template.problems_for(Dialect::Vllm).is_empty());
+/// assert!(template.has_field("content"));
 /// # Ok::<(), unjinja_export::response_template::Problems>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -126,161 +123,10 @@ pub(crate) enum Transform {
     Dict(Vec<(String, Transform)>),
 }
 
-impl Transform {
-    /// Whether a placeholder begins with this name.
-    pub fn asks_for(&self, name: &str) -> bool {
-        match self {
-            Transform::Placeholder(first, _) => first == name,
-            Transform::Literal(_) => false,
-            Transform::List(items) => items.iter().any(|item| item.asks_for(name)),
-            Transform::Dict(entries) => entries.iter().any(|(_, item)| item.asks_for(name)),
-        }
-    }
-}
-
-impl Content {
-    /// The name in a template.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Content::Text { .. } => "text",
-            Content::Int { .. } => "int",
-            Content::Float { .. } => "float",
-            Content::Bool { .. } => "bool",
-            Content::Json(_) => "json",
-            Content::XmlInline(_) => "xml-inline",
-            Content::KvLines(_) => "kv-lines",
-            Content::CallList => "python-call-list",
-        }
-    }
-}
-
-impl Content {
-    /// Whether the values of tags or lines are read as calls of Python.
-    fn has_call_lists_inside(&self) -> bool {
-        let inside = match self {
-            Content::XmlInline(args) => args.value_parser.as_ref(),
-            Content::KvLines(args) => args.value_parser.as_ref(),
-            _ => None,
-        };
-        inside.is_some_and(|inside| matches!(inside, Content::CallList) || inside.has_call_lists_inside())
-    }
-}
-
 impl ResponseTemplate {
-    /// The field with this name.
-    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| field.name == name)
-    }
-
     /// Whether there is a field with this name.
     #[must_use]
     pub fn has_field(&self, name: &str) -> bool {
-        self.field(name).is_some()
-    }
-
-    /// The places of patterns that the Rust implementation of vLLM's reader refuses, because matches do not begin with one of
-    /// finitely many texts.
-    pub(crate) fn unportable(&self) -> Vec<String> {
-        let mut places = Vec::new();
-        for field in &self.fields {
-            for (key, anchor) in [("open_pattern", &field.open), ("close_pattern", &field.close)] {
-                let is_refused =
-                    |anchor: &Anchor| anchor.literals.is_none() && !begins_with_literal(anchor.pattern.node());
-                if anchor.as_ref().is_some_and(is_refused) {
-                    places.push(format!("fields.{}.{key}", field.name));
-                }
-            }
-        }
-        places
-    }
-
-    /// What a reader takes when it is started, and a newer version of it reads otherwise: groups of closing patterns that a transform
-    /// asks for, and content parsers of values that it does not have.
-    pub(crate) fn unread_by(&self, dialect: Dialect) -> Vec<Problem> {
-        let (reader, newest) = (dialect.title(), Dialect::Transformers.title());
-        let mut problems = Vec::new();
-        for field in &self.fields {
-            let names = field.close.as_ref().map(|close| close.pattern.names()).unwrap_or_default();
-            let asks = |transform: &Transform| names.iter().any(|name| transform.asks_for(name));
-            if !dialect.captures_closers() && field.transform.as_ref().is_some_and(asks) {
-                problems.push(Problem {
-                    place: format!("fields.{}.close_pattern", field.name),
-                    cause: format!("{reader} gives the groups of this pattern to no `transform`; {newest} does"),
-                    next_step: "take the texts from `open_pattern` or from the content".to_owned(),
-                });
-            }
-            if !dialect.has_call_lists() && field.content.has_call_lists_inside() {
-                problems.push(Problem {
-                    place: format!("fields.{}.content_args.value_parser", field.name),
-                    cause: format!("{reader} has no content parser `python-call-list`; {newest} has it"),
-                    next_step: "use another content parser".to_owned(),
-                });
-            }
-        }
-        problems
-    }
-
-    /// Why a reader refuses this template when it is started; empty if it does not.
-    #[must_use]
-    pub fn problems_for(&self, dialect: Dialect) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        let mut add = |place: String, cause: String, next_step: &str| {
-            problems.push(Problem { place, cause, next_step: next_step.to_owned() });
-        };
-        let reader = dialect.title();
-        let newest = Dialect::Transformers.title();
-        for field in self.fields.iter().filter(|field| matches!(field.content, Content::CallList)) {
-            if !dialect.has_call_lists() {
-                let cause = format!("{reader} has no content parser `python-call-list`; {newest} has it");
-                let next = "write one for this reader with `unjinja export --for READER`";
-                add(format!("fields.{}.content", field.name), cause, next);
-            }
-        }
-        let Some(known) = dialect.fields() else { return problems };
-        for field in &self.fields {
-            let (name, place) = (&field.name, format!("fields.{}", field.name));
-            if !known.contains(&name.as_str()) {
-                let cause = format!("{reader} refuses a field called `{name}`");
-                let next = match name.as_str() {
-                    "reasoning_content" => "call it `thinking`".to_owned(),
-                    _ => format!("it takes {}", known.join(", ")),
-                };
-                add(place, cause, &next);
-                continue;
-            }
-            if name == "tool_calls" {
-                if dialect.calls_need_opener() && field.open.is_none() {
-                    add(
-                        place,
-                        format!("{reader} refuses calls without a marker before them"),
-                        "add `open` or `open_pattern`",
-                    );
-                }
-                continue;
-            }
-            if !matches!(field.content, Content::Text { .. }) {
-                add(format!("{place}.content"), format!("{reader} streams this field as text"), "use `text`");
-            }
-            if field.transform.is_some() {
-                add(format!("{place}.transform"), format!("{reader} refuses it for text"), "remove it");
-            }
-            if field.join.is_some() {
-                add(
-                    format!("{place}.join"),
-                    format!("{reader} refuses it for text"),
-                    "remove it; all regions are streamed",
-                );
-            }
-        }
-        // This reader derives a template in which all text passes through, except reasoning and an answer with a marker.
-        let is_open = |name: &str| self.field(name).map(|field| field.open.is_some());
-        if dialect.calls_need_opener() && (is_open("thinking"), is_open("content")) == (Some(false), Some(true)) {
-            let cause = format!("{reader} refuses reasoning without a marker before it where the answer has one");
-            add("fields.thinking".to_owned(), cause, "add `open` or `open_pattern`");
-        }
-        for (key, _) in self.defaults.iter().filter(|(key, _)| *key != "role") {
-            add(format!("defaults.{key}"), format!("{reader} refuses other defaults than `role`"), "remove it");
-        }
-        problems
+        self.fields.iter().any(|field| field.name == name)
     }
 }

@@ -3,9 +3,9 @@
 
 use super::expression::asked_in;
 use super::probe::{Surroundings, executions};
+use super::renders::{MarkedRender, Renders};
 use super::tree::Leaf;
-use super::trials::{Trial, Trials};
-use crate::lint::{conditions, field_reads};
+use crate::expressions::{conditions, field_reads};
 use crate::tags::{TagKind, tags};
 
 /// More conditions than this are not tried at one place.
@@ -71,8 +71,8 @@ pub(super) fn candidates(source: &str, leaf: &Leaf) -> Vec<String> {
 
 /// Those that can be asked in all runs of a statement.
 pub(super) fn askable(
-    trials: &Trials<'_>,
-    tried: &[Trial],
+    trials: &Renders<'_>,
+    tried: &[MarkedRender],
     around: &Surroundings,
     pieces: &[String],
     conditions: &[String],

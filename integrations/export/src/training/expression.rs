@@ -98,7 +98,6 @@ pub(super) fn operands(expression: &str) -> Vec<Range<usize>> {
     if found.iter().any(Range::is_empty) { whole } else { found }
 }
 
-/// The operator before an operand.
 pub(super) fn operator_before(expression: &str, operand: &Range<usize>) -> Option<char> {
     expression[..operand.start].trim_end().chars().next_back()
 }

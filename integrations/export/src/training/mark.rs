@@ -9,11 +9,10 @@ use unjinja_render::{RenderOptions, with_big_stack};
 
 use super::conversations;
 use super::obstacle::{MarkObstacle, ObstacleKind};
+use super::renders::{Lines, MarkedRender, Renders, marked, statements};
 use super::rewrite::rewritten;
 use super::tree::{Leaf, LeafKind, leaves, tree};
-use super::trials::{Lines, Trial, Trials, marked, statements};
 use super::wrap::{Seen, wrapped};
-use crate::lint::{LintOptions, tried};
 use crate::tags::{TagKind, tags};
 
 /// Random conversations that are tried.
@@ -50,7 +49,7 @@ pub struct MarkedConversation {
 }
 
 impl MarkedConversation {
-    fn of(trial: Trial) -> Option<Self> {
+    fn of(trial: MarkedRender) -> Option<Self> {
         let mut by_model: Vec<Range<usize>> = Vec::new();
         for at in trial.mask.iter().enumerate().filter(|(_, is)| **is).map(|(at, _)| at) {
             match by_model.last_mut() {
@@ -74,11 +73,12 @@ pub struct KnownMarks {
     pub wrong: usize,
 }
 
-/// Makes the template for training of a model's template.
+/// Makes the template for training of a model's template. `further` are the variables of renders that are tried as well, such
+/// as those of all rules of `unjinja-lint`.
 ///
 /// # Errors
 /// Marks cannot be put in so that they are right for all conversations that were tried.
-pub fn mark_generation(model: &Model) -> Result<TrainingTemplate, Box<MarkObstacle>> {
+pub fn mark_generation(model: &Model, further: Vec<Value>) -> Result<TrainingTemplate, Box<MarkObstacle>> {
     let nothing = |file: &str| {
         Box::new(MarkObstacle {
             kind: ObstacleKind::NotRendered,
@@ -90,13 +90,13 @@ pub fn mark_generation(model: &Model) -> Result<TrainingTemplate, Box<MarkObstac
         })
     };
     let Ok(template) = model.parsed_template() else { return Err(nothing(model.name())) };
-    with_big_stack(|| mark_here(model, template)).unwrap_or_else(|_| Err(nothing(template.name())))
+    with_big_stack(|| mark_here(model, template, further)).unwrap_or_else(|_| Err(nothing(template.name())))
 }
 
-fn mark_here(model: &Model, template: &Template) -> Result<TrainingTemplate, Box<MarkObstacle>> {
-    let trials = Trials::new(model, template);
+fn mark_here(model: &Model, template: &Template, further: Vec<Value>) -> Result<TrainingTemplate, Box<MarkObstacle>> {
+    let trials = Renders::new(model, template);
     let work = Work { trials: &trials };
-    let mut working: Vec<Trial> = Vec::new();
+    let mut working: Vec<MarkedRender> = Vec::new();
     let reasoning = &model.spec().reasoning;
     let mut kinds = conversations::of_each_kind();
     kinds.extend(conversations::with_inline_reasoning(&reasoning.start, &reasoning.end));
@@ -111,11 +111,10 @@ fn mark_here(model: &Model, template: &Template) -> Result<TrainingTemplate, Box
     add(&mut all, random.iter().filter_map(|conversation| trials.of(conversation)));
     let switched = conversations::with_switch(&random);
     add(&mut all, switched.iter().step_by(3).filter_map(|conversation| trials.of(conversation)));
-    let options = LintOptions::default().spec(model.spec().clone());
-    add(&mut all, tried(template, &options).into_iter().map(|context| trials.of_context(context)));
+    add(&mut all, further.into_iter().map(|context| trials.of_context(context)));
 
     let before = work.known_marks(&all);
-    let done = |source: String, all: Vec<Trial>| {
+    let done = |source: String, all: Vec<MarkedRender>| {
         let tried = all.len();
         let conversations: Vec<MarkedConversation> = all.into_iter().filter_map(MarkedConversation::of).collect();
         let refused = tried - conversations.len();
@@ -142,7 +141,7 @@ fn mark_here(model: &Model, template: &Template) -> Result<TrainingTemplate, Box
 }
 
 /// Adds those that are new.
-fn add(list: &mut Vec<Trial>, new: impl Iterator<Item = Trial>) {
+fn add(list: &mut Vec<MarkedRender>, new: impl Iterator<Item = MarkedRender>) {
     for trial in new {
         if !list.iter().any(|known| known.context == trial.context) {
             list.push(trial);
@@ -173,7 +172,7 @@ struct Fault {
 }
 
 struct Work<'t, 'm> {
-    trials: &'t Trials<'m>,
+    trials: &'t Renders<'m>,
 }
 
 /// A statement, and what was seen of it.
@@ -186,7 +185,7 @@ struct Observed {
 
 impl Work<'_, '_> {
     /// The source without the marks that it had. Variables that are set in a mark end with it, and so they do in `{% with %}`.
-    fn without_marks(&self, all: &[Trial]) -> String {
+    fn without_marks(&self, all: &[MarkedRender]) -> String {
         let source = self.trials.template.source();
         let without = with_other_marks(source, "", "");
         let is_same = self
@@ -197,7 +196,7 @@ impl Work<'_, '_> {
     }
 
     /// The source with marks that are right for these conversations.
-    fn marked_source(&self, plain: &str, working: &[Trial]) -> Result<String, Box<MarkObstacle>> {
+    fn marked_source(&self, plain: &str, working: &[MarkedRender]) -> Result<String, Box<MarkObstacle>> {
         let mut source = plain.to_owned();
         for _ in 0..MOST_CHANGES {
             let nodes = tree(&source);
@@ -220,7 +219,12 @@ impl Work<'_, '_> {
     }
 
     /// Which statements write text of the model, and which text of the prompt.
-    fn observe(&self, source: &str, leaves: Vec<Leaf>, working: &[Trial]) -> Result<Vec<Observed>, Box<MarkObstacle>> {
+    fn observe(
+        &self,
+        source: &str,
+        leaves: Vec<Leaf>,
+        working: &[MarkedRender],
+    ) -> Result<Vec<Observed>, Box<MarkObstacle>> {
         let other = |trial| Box::new(self.obstacle(ObstacleKind::OtherText, trial));
         let Some(template) = self.trials.template_of(source) else { return Err(other(None)) };
         let lines = Lines::new(source);
@@ -249,7 +253,7 @@ impl Work<'_, '_> {
     }
 
     /// The first conversation that shows that a marked source is wrong.
-    fn fault(&self, source: &str, all: &[Trial]) -> Option<Fault> {
+    fn fault(&self, source: &str, all: &[MarkedRender]) -> Option<Fault> {
         let Some(template) = self.trials.template_of(source) else {
             return Some(Fault { kind: ObstacleKind::OtherText, trial: 0, at: 0 });
         };
@@ -268,7 +272,7 @@ impl Work<'_, '_> {
     }
 
     /// How the marks that the template has compare.
-    fn known_marks(&self, all: &[Trial]) -> KnownMarks {
+    fn known_marks(&self, all: &[MarkedRender]) -> KnownMarks {
         let source = self.trials.template.source();
         let (ranges, lines) = (marked(&tree(source)), Lines::new(source));
         let any = tags(source).iter().any(|tag| tag.word(source) == "generation");
@@ -282,12 +286,12 @@ impl Work<'_, '_> {
         known
     }
 
-    fn obstacle_of(&self, kind: ObstacleKind, one: &Observed, working: &[Trial]) -> MarkObstacle {
+    fn obstacle_of(&self, kind: ObstacleKind, one: &Observed, working: &[MarkedRender]) -> MarkObstacle {
         let shown = one.shown.and_then(|(trial, at)| Some((working.get(trial)?, at)));
         self.obstacle(kind, shown)
     }
 
-    fn obstacle(&self, kind: ObstacleKind, shown: Option<(&Trial, usize)>) -> MarkObstacle {
+    fn obstacle(&self, kind: ObstacleKind, shown: Option<(&MarkedRender, usize)>) -> MarkObstacle {
         let template = self.trials.template;
         let file = template.name().to_owned();
         let Some((trial, at)) = shown else {

@@ -1,4 +1,4 @@
-//! Whether a template writes earlier turns anew as a conversation goes on, and whether one condition repairs it.
+//! Whether a template writes earlier turns anew as a conversation continues, and whether one condition repairs it.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use unjinja_dynamic::{Conversation, Model, Template};
 use unjinja_render::with_big_stack;
 
 use super::conversations;
-use super::trials::Trials;
-use crate::lint::conditions;
+use super::renders::Renders;
+use crate::expressions::conditions;
 
 /// Random conversations that are tried.
 const RANDOM: usize = 24;
@@ -51,8 +51,8 @@ pub fn prefix_state(model: &Model) -> PrefixState {
 
 fn state(model: &Model) -> PrefixState {
     let Ok(template) = model.parsed_template() else { return PrefixState::Changes };
-    let trials = Trials::new(model, template);
-    let steps = steps(&trials);
+    let trials = Renders::new(model, template);
+    let steps = continuations(&trials);
     if steps.iter().all(|step| step.grows(template)) {
         return PrefixState::Stable;
     }
@@ -101,14 +101,14 @@ fn parts_of_conditions(source: &str) -> Vec<Range<usize>> {
 }
 
 /// A conversation that ends with a turn of the assistant, and the same conversation later.
-struct Step {
+struct Continuation {
     short: Value,
     long: Value,
     /// The reasoning of all turns, without white space.
     reasoning: Vec<String>,
 }
 
-fn steps(trials: &Trials<'_>) -> Vec<Step> {
+fn continuations(trials: &Renders<'_>) -> Vec<Continuation> {
     let mut found = Vec::new();
     for conversation in conversations::of_each_kind().into_iter().chain(conversations::random(RANDOM)) {
         let conversation = conversation.generation_prompt(false);
@@ -122,14 +122,14 @@ fn steps(trials: &Trials<'_>) -> Vec<Step> {
         };
         for end in answers.map(|at| at + 1).filter(|end| *end < messages.len()) {
             if let (Some(short), Some(long)) = (of(&messages[..end]), of(&messages)) {
-                found.push(Step { short, long, reasoning: reasoning.clone() });
+                found.push(Continuation { short, long, reasoning: reasoning.clone() });
             }
         }
     }
     found
 }
 
-impl Step {
+impl Continuation {
     fn grows(&self, template: &Template) -> bool {
         match (template.render(&self.short), template.render(&self.long)) {
             (Ok(short), Ok(long)) => long.starts_with(&short),

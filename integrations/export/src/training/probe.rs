@@ -2,8 +2,8 @@
 //! For that, a copy of the template writes signs around the operands, which no conversation contains.
 
 use super::expression::quoted;
+use super::renders::{MarkedRender, Renders};
 use super::tree::{Leaf, LeafKind};
-use super::trials::{Trial, Trials};
 use crate::tags::Sign;
 
 const START: char = '\u{F0000}';
@@ -91,8 +91,8 @@ fn emit(open: Sign, expression: &str, close: Sign) -> String {
 
 /// What happens in each run of a statement, for these conversations. Nothing if a condition fails, or changes the text.
 pub(super) fn executions(
-    trials: &Trials<'_>,
-    tried: &[Trial],
+    trials: &Renders<'_>,
+    tried: &[MarkedRender],
     around: &Surroundings,
     pieces: &[String],
     conditions: &[String],

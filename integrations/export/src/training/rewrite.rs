@@ -3,16 +3,16 @@
 use super::conditions::{askable, candidates};
 use super::expression::{conditional, literal, operands, operator_before, quoted, unwrapped};
 use super::probe::{Surroundings, executions};
+use super::renders::{MarkedRender, Renders};
 use super::settle::{Operand, Segment, Settling};
 use super::tree::{Leaf, LeafKind};
-use super::trials::{Trial, Trials};
 use crate::tags::Sign;
 
 /// The variable that keeps a text whose parts are written one after the other.
 const KEPT: &str = "written_text";
 
 /// The source with this statement in parts; nothing if it cannot be taken apart.
-pub(super) fn rewritten(trials: &Trials<'_>, tried: &[Trial], source: &str, leaf: &Leaf) -> Option<String> {
+pub(super) fn rewritten(trials: &Renders<'_>, tried: &[MarkedRender], source: &str, leaf: &Leaf) -> Option<String> {
     let around = Surroundings::of(source, leaf);
     let expression = match &leaf.kind {
         LeafKind::Text(written) => quoted(&source[written.clone()]),

@@ -6,7 +6,7 @@ use super::conditions::telling;
 use super::expression::{literal, quoted};
 use super::probe::{Execution, Written};
 
-/// Text of the model and of the prompt is told apart by at most so many conditions within each other.
+/// The maximum number of nested conditions that tell text of the model from text of the prompt.
 const DEEPEST: usize = 4;
 
 /// What is written in place of a statement.

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use unjinja_export::response_template::Dialect;
 use unjinja_testkit::Failure;
 use unjinja_testkit::random::Random;
 
@@ -49,7 +48,7 @@ struct File {
 }
 
 /// A template of our own.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 struct Own {
     name: String,
     template: Json,
@@ -90,36 +89,28 @@ impl Cases {
         Ok(Self { tools, words, own: templates, corpus: corpus()? })
     }
 
-    /// The cases for a reader. What it refuses is tried once; for the servers the fields get the names that they take.
-    pub fn of_dialect(&self, dialect: Dialect) -> Vec<Case> {
+    /// All cases: each output whole and in pieces.
+    pub fn all(&self) -> Vec<Case> {
         let mut all = Vec::new();
-        // The servers are slower, and share their executor with transformers.
-        let part = if dialect.is_transformers() { 1 } else { 2 };
         for (number, own) in self.own.iter().enumerate() {
-            let mut own = own.clone();
-            if !dialect.is_transformers() {
-                // As it is, it is refused or not; then in a form that more readers take.
-                all.push(self.case(&own, "", vec!["x".to_owned()]));
-                rename(&mut own.template);
-            }
             let random = &mut Random::new(number as u64);
             let pieces: Vec<String> = markers(&own.template).into_iter().chain(self.words.iter().cloned()).collect();
-            let made = (0..RANDOM / part)
+            let made = (0..RANDOM)
                 .map(|_| (0..1 + random.below(10)).map(|_| random.pick(&pieces).as_str()).collect::<String>());
             let outputs: Vec<String> = own.outputs.iter().cloned().chain(made.collect::<Vec<String>>()).collect();
             for output in outputs {
                 let prompt = if random.once_in(3) { format!("u<a>{}", random.pick(&pieces)) } else { String::new() };
-                all.push(self.case(&own, &prompt, vec![output.clone()]));
-                all.push(self.case(&own, &prompt, cut(&output, random)));
+                all.push(self.case(own, &prompt, vec![output.clone()]));
+                all.push(self.case(own, &prompt, cut(&output, random)));
             }
             if own.outputs.is_empty() {
-                for (id, output, tools) in self.corpus.iter().step_by(part) {
+                for (id, output, tools) in &self.corpus {
                     let name = format!("{} {id}", own.name);
                     let case = |chunks| Case {
                         name: name.clone(),
                         chunks,
                         tools: tools.clone(),
-                        ..self.case(&own, "", Vec::new())
+                        ..self.case(own, "", Vec::new())
                     };
                     all.push(case(vec![output.clone()]));
                     all.push(case(cut(output, random)));
@@ -157,24 +148,6 @@ fn corpus() -> Result<Vec<(String, String, Vec<Json>)>, Failure> {
         }
     }
     Ok(all)
-}
-
-/// Gives fields the names that the servers take, and removes what they refuse.
-fn rename(template: &mut Json) {
-    if let Some(defaults) = template.get_mut("defaults").and_then(Json::as_object_mut) {
-        defaults.retain(|key, _| key == "role");
-    }
-    let Some(fields) = template.get_mut("fields").and_then(Json::as_object_mut) else { return };
-    if let Some(reasoning) = fields.remove("reasoning_content") {
-        fields.insert("thinking".to_owned(), reasoning);
-    }
-    for (name, field) in fields.iter_mut() {
-        if name != "tool_calls"
-            && let Some(field) = field.as_object_mut()
-        {
-            field.remove("join");
-        }
-    }
 }
 
 /// The markers of a template: its literal texts, and its patterns as plain text.

@@ -1,75 +1,81 @@
-//! Compares our executor of response templates with the real readers: the same templates, prompts, outputs, cuts and tools go
-//! through both, and fields, events, messages and errors must be the same.
+//! Compares our executor of response templates with transformers: the same templates, prompts, outputs, cuts and tools go
+//! through both, and fields, events and errors must be the same. The readers of vLLM and SGLang are asked to read what is exported.
 //!
 //! transformers is installed from PyPI into a virtual environment below cargo's target folder; where that is not possible, the
-//! test is counted as skipped, and with `UNJINJA_READERS=required` it fails. vLLM and SGLang are compared where
+//! test is counted as skipped, and with `UNJINJA_READERS=required` it fails. vLLM and SGLang are asked where
 //! `UNJINJA_READERS_SOURCES` names a folder with their sources, as `.ci/readers` makes it.
 
 mod cases;
 mod others;
 mod python;
+mod servers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 use cases::{Case, Cases};
-use python::Reader;
+use python::{Reader, Real};
 use serde_json::{Value as Json, json};
-use unjinja_export::response_template::{
-    Dialect, ErrorKind, Event, Executor, ReadError, ResponseTemplate, read_pieces,
-};
+use unjinja_export::response_template::{ErrorKind, Event, Executor, READER, ReadError, ResponseTemplate};
 use unjinja_testkit::Failure;
 
 // One test for all that asks a reader: each test is a process of its own, and the environment is made once.
 #[test]
 #[ignore = "installs transformers and asks it thousands of times: .ci/readers runs it"]
 fn the_real_readers_do_the_same() -> Result<(), Failure> {
-    for dialect in Dialect::ALL {
-        let Some(mut reader) = Reader::start(dialect)? else { continue };
-        if dialect == Dialect::Transformers {
-            let (table, is_whole) = others::compare(&mut reader)?;
-            if is_whole {
-                let page = unjinja_testkit::root().join("docs/response-templates.md");
-                unjinja_testkit::expect::part(&page, "templates of others", &table)?;
-            }
+    let page = unjinja_testkit::root().join("docs/response-templates.md");
+    if let Some(mut reader) = Reader::start(Real::Transformers)? {
+        let (table, is_whole) = others::compare(&mut reader)?;
+        if is_whole {
+            unjinja_testkit::expect::part(&page, "templates of others", &table)?;
         }
-        for case in &cases::refused()? {
-            let request = json!({"template": case.template, "prompt": "", "chunks": ["x"], "tools": []});
-            let is_refused = reader.ask(&request)?.get("refused").is_some();
-            // The servers refuse some templates for other reasons, so only transformers shows that ours is stricter.
-            if !case.stricter || dialect.is_transformers() {
-                assert_eq!(is_refused, !case.stricter, "{dialect}: {}", case.template);
-            }
-        }
-        let cases = Cases::load(&mut reader)?;
-        let mut tally: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut different: Vec<String> = Vec::new();
-        let cases = cases.of_dialect(dialect);
-        let requests: Vec<Json> = cases
-            .iter()
-            .map(|case| json!({"template": case.template, "prompt": case.prompt, "chunks": case.chunks, "tools": case.tools}))
-            .collect();
-        let mut known = HashMap::new();
-        for ((case, request), real) in cases.iter().zip(&requests).zip(reader.ask_all(&requests)?) {
-            let template = known
-                .entry(case.template.to_string())
-                .or_insert_with(|| ResponseTemplate::from_json(&case.template))
-                .as_ref();
-            let ours = match template {
-                Ok(template) => answer(template, case, dialect),
-                Err(problems) => json!({"refused": problems.to_string()}),
-            };
-            let (real, ours) = (without_messages(real), without_messages(ours));
-            *tally.entry(what(&real)).or_default() += 1;
-            if ours != real {
-                different.push(format!("{}: {request}\n  real {real}\n  ours {ours}", case.name));
-            }
-        }
-        writeln!(std::io::stderr(), "{}: {tally:?}, {} different", dialect.title(), different.len())?;
-        let shown: Vec<&String> = different.iter().take(12).collect();
-        assert!(different.is_empty(), "{} differ, first of them:\n{shown:#?}", different.len());
-        assert!(tally.get("read").is_some_and(|count| *count > 500), "too few cases: {tally:?}");
+        refuses_the_same(&mut reader)?;
+        reads_the_same(&mut reader)?;
     }
+    if let Some(table) = servers::table()? {
+        unjinja_testkit::expect::part(&page, "figures of the servers", &table)?;
+    }
+    Ok(())
+}
+
+fn refuses_the_same(reader: &mut Reader) -> Result<(), Failure> {
+    for case in &cases::refused()? {
+        let request = json!({"template": case.template, "prompt": "", "chunks": ["x"], "tools": []});
+        let is_refused = reader.ask(&request)?.get("refused").is_some();
+        assert_eq!(is_refused, !case.stricter, "{}", case.template);
+    }
+    Ok(())
+}
+
+fn reads_the_same(reader: &mut Reader) -> Result<(), Failure> {
+    let cases = Cases::load(reader)?.all();
+    let mut tally: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut different: Vec<String> = Vec::new();
+    let requests: Vec<Json> = cases
+        .iter()
+        .map(|case| json!({"template": case.template, "prompt": case.prompt, "chunks": case.chunks, "tools": case.tools}))
+        .collect();
+    let mut known = HashMap::new();
+    for ((case, request), real) in cases.iter().zip(&requests).zip(reader.ask_all(&requests)?) {
+        let template = known
+            .entry(case.template.to_string())
+            .or_insert_with(|| ResponseTemplate::from_json(&case.template))
+            .as_ref();
+        let ours = match template.map(|template| run(template, case)) {
+            Ok(Ok((fields, events))) => json!({"fields": fields, "events": events}),
+            Ok(Err(error)) => error_of(&error),
+            Err(problems) => json!({"refused": problems.to_string()}),
+        };
+        let (real, ours) = (without_messages(real), without_messages(ours));
+        *tally.entry(what(&real)).or_default() += 1;
+        if ours != real {
+            different.push(format!("{}: {request}\n  real {real}\n  ours {ours}", case.name));
+        }
+    }
+    writeln!(std::io::stderr(), "{READER}: {tally:?}, {} different", different.len())?;
+    let shown: Vec<&String> = different.iter().take(12).collect();
+    assert!(different.is_empty(), "{} differ, first of them:\n{shown:#?}", different.len());
+    assert!(tally.get("read").is_some_and(|count| *count > 500), "too few cases: {tally:?}");
     Ok(())
 }
 
@@ -86,32 +92,9 @@ fn wrong_templates_are_refused_with_their_place() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What our executor answers to a request, in the form of the real reader's answer.
-fn answer(template: &ResponseTemplate, case: &Case, dialect: Dialect) -> Json {
-    let problems = template.problems_for(dialect);
-    if let Some(problem) = problems.first() {
-        return json!({"refused": problem.to_string()});
-    }
-    let mut result = match run(template, case, dialect) {
-        Ok((fields, events)) => json!({"fields": fields, "events": events}),
-        Err(error) => error_of(&error),
-    };
-    if !dialect.is_transformers() {
-        let chunks: Vec<&str> = case.chunks.iter().map(String::as_str).collect();
-        let reading = match read_pieces(template, dialect, &case.prompt, &chunks, &case.tools) {
-            Ok(reading) => {
-                let calls: Vec<Json> = reading.calls.iter().map(|call| json!([call.name, call.arguments])).collect();
-                json!({"reasoning": reading.reasoning, "content": reading.content, "calls": calls})
-            }
-            Err(error) => error_of(&error),
-        };
-        result["reading"] = reading;
-    }
-    result
-}
-
-fn run(template: &ResponseTemplate, case: &Case, dialect: Dialect) -> Result<(String, Vec<Json>), ReadError> {
-    let mut executor = Executor::new(template, dialect, &case.prompt, &case.tools)?;
+/// What our executor makes of a case.
+fn run(template: &ResponseTemplate, case: &Case) -> Result<(String, Vec<Json>), ReadError> {
+    let mut executor = Executor::new(template, &case.prompt, &case.tools)?;
     let mut events: Vec<Event> = executor.initial_events().to_vec();
     for chunk in &case.chunks {
         events.extend(executor.feed(chunk)?);
@@ -123,10 +106,9 @@ fn run(template: &ResponseTemplate, case: &Case, dialect: Dialect) -> Result<(St
 
 fn event(event: &Event) -> Json {
     match event {
-        Event::Open { field, .. } => json!(["open", field]),
+        Event::Open { field } => json!(["open", field]),
         Event::Chunk { field, text, is_dirty } => json!(["chunk", field, text, is_dirty]),
-        Event::Close { field, value, .. } => json!(["close", field, value.to_string()]),
-        Event::Malformed { field, .. } => json!(["malformed", field]),
+        Event::Close { field, value } => json!(["close", field, value.to_string()]),
     }
 }
 
@@ -147,10 +129,8 @@ fn without_messages(mut answer: Json) -> Json {
     if answer.get("refused").is_some() {
         return json!({"refused": true});
     }
-    for place in ["", "/reading"] {
-        if let Some(Json::Object(map)) = answer.pointer_mut(place) {
-            map.remove("message");
-        }
+    if let Some(map) = answer.as_object_mut() {
+        map.remove("message");
     }
     answer
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use unjinja_analyzer::{Naming, analyze, verify};
-use unjinja_export::response_template::{Dialect, ResponseTemplate, came_back, export};
+use unjinja_export::response_template::{ResponseTemplate, came_back, export};
 use unjinja_render::Template;
 use unjinja_spec::Overlay;
 use unjinja_testkit::Failure;
@@ -67,9 +67,8 @@ fn tried(other: &Other) -> Result<(u32, u32, u32), Failure> {
     }
     let verification = verify(&template, &spec, CONVERSATIONS, 1);
     let theirs = ResponseTemplate::from_json(&other.template)?;
-    let dialect = Dialect::Transformers;
-    let held = came_back(&theirs, dialect, &spec, &verification);
-    let ours = export(&spec, dialect, &verification)?;
+    let held = came_back(&theirs, &spec, &verification);
+    let ours = export(&spec, &verification)?;
     Ok((held, ours.held, ours.tried))
 }
 

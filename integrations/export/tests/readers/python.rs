@@ -6,15 +6,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value as Json;
-use unjinja_export::response_template::Dialect;
 use unjinja_testkit::Failure;
 use unjinja_testkit::python::environment;
 
-/// The versions of transformers whose behaviour ours follows.
-fn transformers(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Transformers523 => "transformers==5.23.0",
-        _ => "transformers==5.24.0",
+/// The version of transformers whose behaviour ours follows.
+const TRANSFORMERS: &str = "transformers==5.24.0";
+
+/// The readers that can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Real {
+    Transformers,
+    Vllm,
+    Sglang,
+}
+
+impl Real {
+    fn name(self) -> &'static str {
+        match self {
+            Real::Transformers => "transformers",
+            Real::Vllm => "vllm",
+            Real::Sglang => "sglang",
+        }
     }
 }
 
@@ -26,15 +38,15 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Starts the reader of a dialect. Nothing where it is not there; standard error then says that it is skipped.
-    pub fn start(dialect: Dialect) -> Result<Option<Self>, Failure> {
-        let what = match source(dialect) {
+    /// Starts a reader. Nothing where it is not there; standard error then says that it is skipped.
+    pub fn start(real: Real) -> Result<Option<Self>, Failure> {
+        let what = match source(real) {
             Ok(what) => what,
-            Err(reason) => return skip(dialect, &reason),
+            Err(reason) => return skip(real, &reason),
         };
-        let python = match python(dialect) {
+        let python = match python() {
             Ok(python) => python,
-            Err(reason) => return skip(dialect, &reason),
+            Err(reason) => return skip(real, &reason),
         };
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers/reader.py");
         let mut child = Command::new(python)
@@ -92,25 +104,26 @@ impl Drop for Reader {
 }
 
 /// What the script is told to run.
-fn source(dialect: Dialect) -> Result<String, String> {
-    if dialect.is_transformers() {
-        return Ok(Dialect::Transformers.name().to_owned());
+fn source(real: Real) -> Result<String, String> {
+    let name = real.name();
+    if real == Real::Transformers {
+        return Ok(name.to_owned());
     }
     let Some(folder) = env::var_os("UNJINJA_READERS_SOURCES") else {
         return Err("UNJINJA_READERS_SOURCES is not set; .ci/readers sets it".to_owned());
     };
-    let folder = PathBuf::from(folder).join(dialect.name());
+    let folder = PathBuf::from(folder).join(name);
     if !folder.is_dir() {
         return Err(format!("there is no folder {}", folder.display()));
     }
-    Ok(format!("{}={}", dialect.name(), folder.display()))
+    Ok(format!("{name}={}", folder.display()))
 }
 
 /// Where a reader cannot be run.
-fn skip(dialect: Dialect, reason: &str) -> Result<Option<Reader>, Failure> {
-    let reason = format!("{} cannot be run: {reason}", dialect.title());
+fn skip(real: Real, reason: &str) -> Result<Option<Reader>, Failure> {
+    let reason = format!("{} cannot be run: {reason}", real.name());
     // Who names a folder with the sources of the servers wants them to be run.
-    if !dialect.is_transformers() && env::var_os("UNJINJA_READERS_SOURCES").is_some() {
+    if real != Real::Transformers && env::var_os("UNJINJA_READERS_SOURCES").is_some() {
         return Err(reason.into());
     }
     unjinja_testkit::skip(reason, ("UNJINJA_READERS", "required"))?;
@@ -118,11 +131,10 @@ fn skip(dialect: Dialect, reason: &str) -> Result<Option<Reader>, Failure> {
 }
 
 /// The Python of a virtual environment with transformers and what vLLM's and SGLang's parsers need.
-fn python(dialect: Dialect) -> Result<PathBuf, String> {
-    let package = transformers(dialect);
-    let version = package.rsplit('=').next().unwrap_or_default();
+fn python() -> Result<PathBuf, String> {
+    let version = TRANSFORMERS.rsplit('=').next().unwrap_or_default();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("readers-{version}"));
     let check =
         format!("import msgspec, pydantic, regex, transformers; assert transformers.__version__ == '{version}'");
-    environment(&folder, &[package, "msgspec>=0.20", "pydantic>=2"], &check)
+    environment(&folder, &[TRANSFORMERS, "msgspec>=0.20", "pydantic>=2"], &check)
 }

@@ -2,12 +2,12 @@
 
 Reads one JSON object per line from standard input and answers each with one line. The only argument names the reader:
 `transformers`, which is installed, or `vllm=FOLDER` or `sglang=FOLDER`, whose source is unpacked in that folder. Of vLLM and
-SGLang the executors, the validators and the classes that serve are run as they are. What these classes import of the rest of
+SGLang the validators and the classes that serve are run as they are. What these classes import of the rest of
 the servers (request types, loggers, abstract parsers) is replaced by empty classes, so that no GPU library is needed.
 
 A request has `template`, or the name of one that transformers ships as `shipped`; `prompt`, `chunks` and `tools`. The answer
-has `refused` (the reader does not accept the template), `error` (the kind of exception), or `fields` and `events`; for the two
-servers also `reading`, what their users get. The request `"list"` is answered with the names of the shipped templates, and
+has `refused` (the reader does not accept the template), `error` (the kind of exception), or what was read: `fields` and
+`events` of transformers, and of the two servers what their users get: `reasoning`, `content` and `calls`. The request `"list"` is answered with the names of the shipped templates, and
 `"shipped": NAME` without `chunks` with the template.
 """
 
@@ -110,20 +110,21 @@ class Transformers:
     def validate(self, template):
         self.load(template)
 
-    def reading(self, request):
-        return None
+    def read(self, request):
+        parser = self.parser(request["template"], prefix=request["prompt"], tools=request["tools"])
+        events = list(parser.initial_events)
+        for chunk in request["chunks"]:
+            events += parser.feed(chunk)
+        message, last = parser.finalize()
+        return {"fields": dumps(message), "events": [event_of(event) for event in events + last]}
 
 
 class Vllm:
-    shipped = {}
-
     def __init__(self, folder):
         real = ["vllm.parser.chat_parsing", "vllm.parser.response_template", "vllm.parser.response_template_grammar"]
         sys.meta_path.insert(0, Finder("vllm", folder, real))
         sys.meta_path.insert(0, Finder("openai", folder, []))
         self.serving = importlib.import_module("vllm.parser.response_template")
-        chat = importlib.import_module("vllm.parser.chat_parsing.response_parser")
-        self.parser = chat.ResponseParser
 
         class Delta(Stub):
             tool_calls = ()
@@ -133,7 +134,7 @@ class Vllm:
     def validate(self, template):
         self.serving.validate_response_template_for_serving(template)
 
-    def reading(self, request):
+    def read(self, request):
         stream = self.serving._ResponseStream(
             self.serving._streaming_template(request["template"]),
             prefix=request["prompt"],
@@ -156,8 +157,6 @@ class Vllm:
 
 
 class Sglang:
-    shipped = {}
-
     def __init__(self, folder):
         real = [
             "sglang.srt.parser.chat_parsing",
@@ -200,13 +199,11 @@ class Sglang:
             normal_text, calls = "", ()
 
         self.serving.ToolStreamingParseResult = Result
-        chat = importlib.import_module("sglang.srt.parser.chat_parsing.response_parser")
-        self.parser = chat.ResponseParser
 
     def validate(self, template):
         self.serving.validate_response_template_for_serving(template)
 
-    def reading(self, request):
+    def read(self, request):
         template, prompt, tools = request["template"], request["prompt"], request["tools"]
         made = {"response_template": template, "prefix": prompt, "tools": tools}
         reasoner = self.serving.ResponseTemplateReasoningDetector(**made)
@@ -249,27 +246,14 @@ def answer(reader, request):
         request["template"] = reader.shipped[request["shipped"]]
         if "chunks" not in request:
             return {"template": request["template"]}
-    template = request["template"]
     try:
-        reader.validate(template)
+        reader.validate(request["template"])
     except Exception as error:
         return {"refused": str(error)[:300]}
     try:
-        parser = reader.parser(template, prefix=request["prompt"], tools=request["tools"])
-        events = list(parser.initial_events)
-        for chunk in request["chunks"]:
-            events += parser.feed(chunk)
-        message, last = parser.finalize()
-        result = {"fields": dumps(message), "events": [event_of(event) for event in events + last]}
+        return reader.read(request)
     except Exception as error:
-        result = error_of(error)
-    try:
-        reading = reader.reading(request)
-    except Exception as error:
-        reading = error_of(error)
-    if reading is not None:
-        result["reading"] = reading
-    return result
+        return error_of(error)
 
 
 def main():

@@ -4,7 +4,6 @@
 use serde_json::{Map, Value as Json, json};
 use unjinja_spec::{Arguments, CallIdPosition, ContentMode, FormatSpec, MarkerText, REPEATED_NAME, ToolFormat};
 
-use super::super::dialect::Dialect;
 use super::loss::LossKind;
 use super::mark::{self, Mark, escaped, loose, pattern_of};
 
@@ -26,8 +25,8 @@ pub(crate) struct Calls {
 }
 
 /// Makes the field from the markers of a spec. `ends` are the texts that end a turn.
-pub(crate) fn field(spec: &FormatSpec, dialect: Dialect, means: Means, ends: &[String]) -> Option<Calls> {
-    let maker = Maker { spec, dialect, means, ends };
+pub(crate) fn field(spec: &FormatSpec, means: Means, ends: &[String]) -> Option<Calls> {
+    let maker = Maker { spec, means, ends };
     match spec.tools.format {
         ToolFormat::None => None,
         ToolFormat::JsonNative => Some(maker.native()),
@@ -40,7 +39,7 @@ pub(crate) fn field(spec: &FormatSpec, dialect: Dialect, means: Means, ends: &[S
 /// By which means calls as in Python are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Means {
-    /// The content parser for them, where the reader has it and the format is a list in brackets.
+    /// The content parser for lists of them, if the format is such a list. It fails where an argument has no form of Python.
     CallLists,
     /// Patterns, which read simple values.
     Patterns,
@@ -48,7 +47,6 @@ pub(crate) enum Means {
 
 pub(super) struct Maker<'s> {
     pub spec: &'s FormatSpec,
-    pub dialect: Dialect,
     pub means: Means,
     pub ends: &'s [String],
 }
@@ -68,22 +66,20 @@ impl Maker<'_> {
         let (section, call) = (MarkerText::new(section_start), MarkerText::new(to_name));
         let open = if !section.is_layout() && !call.is_layout() {
             // The marker of all calls is before the first one only.
-            let space = if section.before.is_empty() { call.before } else { section.before };
-            let mut first = pattern_of(section.core, self.dialect);
+            let mut start = String::new();
+            loose(&mut start, if section.before.is_empty() { call.before } else { section.before });
+            let mut first = pattern_of(section.core);
             loose(&mut first, &format!("{}{}", section.after, call.before));
             if let Some(separator) = self.separator() {
                 first = format!("{first}|{separator}");
             }
-            let start = format!("{}(?:{first})?", mark::before(space, self.dialect));
-            Mark::Pattern(format!("{start}{}{hole}", pattern_of(&to_name[call.before.len()..], self.dialect)))
+            Mark::Pattern(format!("{start}(?:{first})?{}{hole}", pattern_of(&to_name[call.before.len()..])))
         } else {
             let start = format!("{section_start}{to_name}");
             match (self.separator(), hole) {
-                (Some(separator), hole) => {
-                    Mark::Pattern(format!("(?:{separator})?{}{hole}", pattern_of(&start, self.dialect)))
-                }
-                (None, "") => mark::mark_of(&start, self.dialect),
-                (None, hole) => Mark::Pattern(pattern_of(&start, self.dialect) + hole),
+                (Some(separator), hole) => Mark::Pattern(format!("(?:{separator})?{}{hole}", pattern_of(&start))),
+                (None, "") => mark::mark_of(&start),
+                (None, hole) => Mark::Pattern(pattern_of(&start) + hole),
             }
         };
         Region { open, close: self.close(close, to_name, last) }
@@ -105,8 +101,6 @@ impl Maker<'_> {
     fn close(&self, close: &str, next_call: &str, last: &str) -> Option<Mark> {
         let tools = &self.spec.tools;
         let (separator, section_end) = (tools.separator.as_str(), tools.section_end.as_str());
-        let after_call = last;
-        let last = if self.dialect.has_look_behind() || self.closes_like_others() { last } else { "" };
         if !MarkerText::new(close).is_layout() {
             let is_tagged = !MarkerText::new(section_end).tags().is_empty();
             let tail = if is_tagged { String::new() } else { optional(section_end) };
@@ -117,26 +111,21 @@ impl Maker<'_> {
         }
         let mut choices: Vec<String> = Vec::new();
         if !MarkerText::new(section_end).is_layout() {
-            choices.push(pattern_of(section_end, self.dialect));
+            choices.push(pattern_of(section_end));
         }
         let next = format!("{separator}{next_call}");
         if !MarkerText::new(&next).is_layout() {
-            choices.push(format!("(?={})", pattern_of(&next, Dialect::Transformers)));
+            choices.push(format!("(?={})", pattern_of(&next)));
         }
         // An argument may quote the end of a turn, so that end counts only after the last character of a call.
-        choices.extend(self.ends.iter().map(|end| format!("{after_call}\\s*{}", escaped(end))));
-        if self.dialect.drops_open_calls() {
-            let last =
-                if last.is_empty() { &ends_with(&[MarkerText::new(&tools.arguments.value_suffix).core]) } else { last };
-            choices.push(format!("{last}\\s*$"));
-        }
+        choices.extend(self.ends.iter().map(|end| format!("{last}\\s*{}", escaped(end))));
         (!choices.is_empty()).then(|| Mark::Pattern(choices.join("|")))
     }
 
     /// A marker after the arguments of a call. Where it repeats the function's name, any name is accepted: a pattern cannot refer
     /// to what the pattern of another marker has matched.
     fn closer(&self, text: &str) -> Mark {
-        mark::mark_with_name(text, &any_name(), self.dialect)
+        mark::mark_with_name(text, &any_name())
     }
 
     /// Whether the marker after a call differs from other closing tags only in the function's name, as `</${name}>` does.
@@ -189,7 +178,7 @@ impl Maker<'_> {
             true => String::new(),
             // A name before the object as well as in it.
             false => {
-                let suffix = mark::pattern_with_name(&tools.function.name_suffix, &any_name(), self.dialect);
+                let suffix = mark::pattern_with_name(&tools.function.name_suffix, &any_name());
                 format!("{NO_NAME}+?{suffix}")
             }
         };
@@ -200,7 +189,7 @@ impl Maker<'_> {
             if !marked_each && self.spec.capabilities.parallel_tool_calls {
                 losses.push(LossKind::UnmarkedCalls);
             }
-            match hole.is_empty() && !self.dialect.wants_literal_starts() {
+            match hole.is_empty() {
                 // Text that only mentions the marker is no call.
                 true => self.region(before.trim_end(), r"\s*(?=\{)", &close, r"(?<=\})"),
                 false => self.region(&before, &hole, &close, r"(?<=\})"),
@@ -235,10 +224,7 @@ impl Maker<'_> {
             let open = Mark::Pattern(format!(r#"(?=\[\s*\{{\s*"{}"\s*:)"#, escaped(first)));
             Region { open, close: self.close(close, "", r"(?<=\])") }
         } else {
-            let open = match self.dialect.wants_literal_starts() {
-                true => mark::mark_of(&open, self.dialect),
-                false => Mark::Pattern(format!(r"{}\s*(?=\[)", pattern_of(open.trim_end(), self.dialect))),
-            };
+            let open = Mark::Pattern(format!(r"{}\s*(?=\[)", pattern_of(open.trim_end())));
             Region { open, close: self.close(close, "", r"(?<=\])") }
         };
         Calls { field: Some(region.field(content)), losses: Vec::new() }
@@ -248,9 +234,9 @@ impl Maker<'_> {
     fn name_as_key(&self) -> Calls {
         let tools = &self.spec.tools;
         let array = if tools.tools_array_wrapped { ("\\[\\s*", "\\]\\s*") } else { ("", "") };
-        let start = pattern_of(&format!("{}{}", tools.section_start, tools.per_call_start), self.dialect);
+        let start = pattern_of(&format!("{}{}", tools.section_start, tools.per_call_start));
         let end = format!("{}{}", tools.per_call_end, tools.section_end);
-        let end = if end.trim().is_empty() { "$".to_owned() } else { pattern_of(&end, Dialect::Transformers) };
+        let end = if end.trim().is_empty() { "$".to_owned() } else { pattern_of(&end) };
         let name = r#"\{\s*"(?P<name>[^"\\]+)"\s*:\s*"#;
         // Where several calls share an array, the next one begins after a comma.
         let (next, or_next) = match tools.tools_array_wrapped && self.spec.capabilities.parallel_tool_calls {
@@ -271,8 +257,7 @@ impl Maker<'_> {
         let id = &tools.call_id;
         let mut start = format!("{}{}", tools.per_call_start, tools.function.name_prefix);
         let suffix = tools.function.name_suffix.as_str();
-        let again = if self.dialect.has_references() { "(?P=name)".to_owned() } else { any_name() };
-        let rest = |text: &str| mark::pattern_with_name(text, &again, self.dialect);
+        let rest = |text: &str| mark::pattern_with_name(text, "(?P=name)");
         let mut hole = self.no_answer(&start);
         match id.position {
             CallIdPosition::InName => {
@@ -343,7 +328,7 @@ impl Maker<'_> {
         let mut region = self.region(&start, &hole, &close, r"(?<=\})");
         if tools.call_id.position == CallIdPosition::PostArgs {
             close = format!("{}{}", tools.function.close, tools.per_call_end);
-            let id = format!("{}{ID}", pattern_of(&tools.call_id.prefix, self.dialect));
+            let id = format!("{}{ID}", pattern_of(&tools.call_id.prefix));
             let rest = self.closer(&format!("{}{close}", tools.call_id.suffix)).pattern();
             region.close = Some(Mark::Pattern(format!("{id}{rest}")));
         }
@@ -357,10 +342,7 @@ impl Maker<'_> {
         let header = &self.spec.content.header;
         let channels: Vec<String> = header.calls.iter().map(|channel| escaped(channel)).collect();
         let channel = format!("{}(?:{})", escaped(&header.channel), channels.join("|"));
-        let before = match self.dialect.wants_literal_starts() {
-            true => format!("(?:{channel})?{}", escaped(&header.recipient)),
-            false => format!(r"(?:{channel}\s*)?{}", loose_start(&header.recipient)),
-        };
+        let before = format!(r"(?:{channel}\s*)?{}", pattern_of(&header.recipient));
         let name = format!("(?P<name>{NO_NAME}+)");
         let types: Vec<String> = header.types.iter().map(|text| escaped(text)).collect();
         let types = if types.is_empty() { String::new() } else { format!(r"\s*(?:{})?\s*", types.join("|")) };
@@ -397,14 +379,11 @@ impl Maker<'_> {
     /// value does not end it.
     fn tag(&self, arguments: &Arguments) -> String {
         let prefix = MarkerText::new(&arguments.name_prefix);
-        let mut out = pattern_of(&arguments.name_prefix, self.dialect).trim_start_matches("\\s*").to_owned();
-        if self.dialect.wants_literal_starts() {
-            out = out.trim_start_matches(&mark::limited(prefix.before)).to_owned();
-        }
+        let mut out = pattern_of(&arguments.name_prefix).trim_start_matches("\\s*").to_owned();
         let suffixes: Vec<String> = [&arguments.name_suffix, &arguments.other_name_suffix]
             .into_iter()
             .filter(|suffix| !suffix.is_empty())
-            .map(|suffix| pattern_of(suffix, Dialect::Transformers))
+            .map(|suffix| pattern_of(suffix))
             .collect();
         out.push_str(r#"(?P<key>[^<>\n]+?)"#);
         match suffixes.as_slice() {
@@ -413,8 +392,7 @@ impl Maker<'_> {
             several => out.push_str(&format!("(?:{})", several.join("|"))),
         }
         if !arguments.type_prefix.is_empty() {
-            let parts =
-                [&arguments.type_prefix, &arguments.type_suffix].map(|text| pattern_of(text, Dialect::Transformers));
+            let parts = [&arguments.type_prefix, &arguments.type_suffix].map(|text| pattern_of(text));
             out.push_str(&format!("{}\\w*{}", parts[0], parts[1]));
         }
         let value = MarkerText::new(&arguments.value_prefix);
@@ -428,7 +406,7 @@ impl Maker<'_> {
         }
         let (cdata_open, cdata_close) = if arguments.cdata { (r"(?:<!\[CDATA\[)?", r"(?:\]\]>)?") } else { ("", "") };
         out.push_str(&format!("{cdata_open}(?P<value>.*?){cdata_close}"));
-        let separator = pattern_of(arguments.separator.trim(), Dialect::Transformers);
+        let separator = pattern_of(arguments.separator.trim());
         // What follows a value: the next name's marker; without one the end of the line, or the next name itself.
         let next = match (prefix.core, separator.as_str()) {
             ("", "") if arguments.value_suffix.contains('\n') => "\\n".to_owned(),
@@ -512,7 +490,7 @@ fn optional(text: &str) -> String {
     if marker.is_layout() {
         return String::new();
     }
-    let mut inside = format!("\\s*{}", pattern_of(marker.core, Dialect::Transformers));
+    let mut inside = format!("\\s*{}", pattern_of(marker.core));
     loose(&mut inside, marker.after);
     format!("(?:{inside})?")
 }
@@ -529,15 +507,7 @@ fn ends_with(markers: &[&str]) -> String {
     if last.is_empty() { String::new() } else { format!("(?<={})", last.join("|")) }
 }
 
-/// The transform that all readers want.
+/// The transform of a call.
 pub(super) fn function(name: &str, arguments: &str) -> Json {
     json!({"type": "function", "function": {"name": name, "arguments": arguments}})
-}
-
-/// The pattern of a marker whose white space at the start may be missing.
-fn loose_start(text: &str) -> String {
-    let marker = MarkerText::new(text);
-    let mut out = if marker.before.is_empty() { String::new() } else { "\\s*".to_owned() };
-    out.push_str(&pattern_of(&text[marker.before.len()..], Dialect::Transformers));
-    out
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json, json};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerKey, MarkerText, ReasoningMode, StartsIn};
 
-use super::super::dialect::Dialect;
+use super::super::reading::REASONING;
 use super::calls::{self, Means};
 use super::loss::LossKind;
 use super::mark::{self, Mark, escaped, mark_of};
@@ -16,25 +16,24 @@ pub(crate) struct Draft {
     pub losses: Vec<LossKind>,
 }
 
-/// The templates of a spec for a reader: those that may read more come first.
-pub(crate) fn drafts(spec: &FormatSpec, dialect: Dialect) -> Vec<Draft> {
-    let patterns = draft(spec, dialect, Means::Patterns);
-    let lists = draft(spec, dialect, Means::CallLists);
+/// The templates of a spec: those that may read more come first.
+pub(crate) fn drafts(spec: &FormatSpec) -> Vec<Draft> {
+    let (lists, patterns) = (draft(spec, Means::CallLists), draft(spec, Means::Patterns));
     if lists.json == patterns.json { vec![patterns] } else { vec![lists, patterns] }
 }
 
-fn draft(spec: &FormatSpec, dialect: Dialect, means: Means) -> Draft {
+fn draft(spec: &FormatSpec, means: Means) -> Draft {
     let mut losses = Vec::new();
     let mut fields = Map::new();
     let ends = ends(spec);
-    let calls = calls::field(spec, dialect, means, &ends);
+    let calls = calls::field(spec, means, &ends);
     let (calls, of_calls) = calls.map_or((None, Vec::new()), |calls| (calls.field, calls.losses));
-    if let Some(field) = reasoning(spec, dialect, &ends, calls.as_ref(), &mut losses) {
-        fields.insert(dialect.reasoning_field().to_owned(), Json::Object(field));
+    if let Some(field) = reasoning(spec, &ends, calls.as_ref(), &mut losses) {
+        fields.insert(REASONING.to_owned(), Json::Object(field));
     }
     losses.extend(of_calls);
     fields.extend(calls.map(|field| ("tool_calls".to_owned(), Json::Object(field))));
-    fields.insert("content".to_owned(), Json::Object(content(spec, dialect, &ends)));
+    fields.insert("content".to_owned(), Json::Object(content(spec, &ends)));
     if !spec.content.label.trim().is_empty() {
         losses.push(LossKind::Label);
     }
@@ -98,7 +97,6 @@ pub(crate) fn ends(spec: &FormatSpec) -> Vec<String> {
 /// The field of reasoning. Without a marker at its end, it ends where the next part of the turn begins.
 fn reasoning(
     spec: &FormatSpec,
-    dialect: Dialect,
     ends: &[String],
     calls: Option<&Map<String, Json>>,
     losses: &mut Vec<LossKind>,
@@ -116,12 +114,12 @@ fn reasoning(
     let opener = opened.filter_map(|prompt| prompt.text.strip_prefix(spec.turn.assistant_start.as_str())).next();
     match (MarkerText::new(&reasoning.start).is_layout(), opener.filter(|text| !text.trim().is_empty())) {
         (false, _) => {
-            let mut openers = vec![mark_of(&reasoning.start, dialect)];
+            let mut openers = vec![mark_of(&reasoning.start)];
             // Reasoning in a message of its own, after another message.
             openers.extend(header_starts(spec, &spec.content.header.reasoning).map(Mark::Literal));
             mark::one_of(openers)?.put(&mut field, "open");
         }
-        (true, Some(opener)) => mark_of(opener, dialect).put(&mut field, "open"),
+        (true, Some(opener)) => mark_of(opener).put(&mut field, "open"),
         (true, None) => {
             losses.push(LossKind::UnopenedReasoning);
             let end = escaped(MarkerText::new(&reasoning.end).core);
@@ -129,19 +127,19 @@ fn reasoning(
         }
     }
     if is_open {
-        next_part(spec, dialect, ends, calls)?.put(&mut field, "close");
+        next_part(spec, ends, calls)?.put(&mut field, "close");
         return Some(field);
     }
     let header = &spec.content.header;
     // A call that begins inside the reasoning ends it, and is left to be read.
     let call = calls.and_then(calls::opener).filter(|_| reasoning.ended_by_call && header.is_none());
-    if let Some(call) = call.filter(|_| !dialect.wants_literal_starts()) {
-        let end = mark_of(&reasoning.end, dialect).pattern();
+    if let Some(call) = call {
+        let end = mark_of(&reasoning.end).pattern();
         Mark::Pattern(format!("{end}|(?={call})")).put(&mut field, "close");
         return Some(field);
     }
     match header.is_none() || !MarkerText::new(&reasoning.end).core.starts_with(&header.message_end) {
-        true => mark_of(&reasoning.end, dialect).put(&mut field, "close"),
+        true => mark_of(&reasoning.end).put(&mut field, "close"),
         // The start of the next message belongs to the marker, but the output may end before it. It closes the answer.
         false => Mark::Literal(header.message_end.clone()).put(&mut field, "close"),
     }
@@ -149,14 +147,9 @@ fn reasoning(
 }
 
 /// What begins the next part after reasoning: the marker of the answer, the end of the turn, or a call, which is left to be read.
-fn next_part(
-    spec: &FormatSpec,
-    dialect: Dialect,
-    ends: &[String],
-    calls: Option<&Map<String, Json>>,
-) -> Option<mark::Anchor> {
+fn next_part(spec: &FormatSpec, ends: &[String], calls: Option<&Map<String, Json>>) -> Option<mark::Anchor> {
     let texts = std::iter::once(spec.content.start.clone()).chain(turn_ends(spec, ends));
-    let mut marks: Vec<Mark> = texts.map(|text| mark_of(&text, dialect)).collect();
+    let mut marks: Vec<Mark> = texts.map(|text| mark_of(&text)).collect();
     marks.extend(calls.and_then(calls::opener).map(|call| Mark::Pattern(format!("(?={call})"))));
     mark::one_of(marks)
 }
@@ -172,7 +165,7 @@ fn turn_ends<'s>(spec: &'s FormatSpec, ends: &'s [String]) -> impl Iterator<Item
 }
 
 /// The field of the answer. It takes what no other field takes; whatever is syntax in it closes it, and so is left out.
-fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, Json> {
+fn content(spec: &FormatSpec, ends: &[String]) -> Map<String, Json> {
     let mut texts: Vec<String> = turn_ends(spec, ends).collect();
     let wraps = match spec.content.mode {
         ContentMode::Plain => ["", ""],
@@ -186,7 +179,7 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
         rest.filter(|rest| !MarkerText::new(rest).is_layout()).unwrap_or(text).to_owned()
     };
     texts.extend(others.filter(|text| !MarkerText::new(text).is_layout()).map(without_end));
-    let mut marks: Vec<Mark> = apart(texts).iter().map(|text| mark_of(text, dialect)).collect();
+    let mut marks: Vec<Mark> = apart(texts).iter().map(|text| mark_of(text)).collect();
     let header = &spec.content.header;
     if !header.is_none() {
         marks.extend(header_starts(spec, &header.answers).map(Mark::Literal));
@@ -201,11 +194,9 @@ fn content(spec: &FormatSpec, dialect: Dialect, ends: &[String]) -> Map<String, 
     if let Some(close) = mark::one_of(marks) {
         close.put(&mut field, "close");
     }
-    if !dialect.is_streamed() {
-        // Without this, what comes after a call would replace what comes before it.
-        field.insert("repeats".to_owned(), Json::from(true));
-        field.insert("join".to_owned(), Json::from(""));
-    }
+    // Without this, what comes after a call would replace what comes before it.
+    field.insert("repeats".to_owned(), Json::from(true));
+    field.insert("join".to_owned(), Json::from(""));
     field
 }
 

@@ -1,12 +1,9 @@
 //! Markers of a spec as texts and patterns of a response template.
 //!
-//! The core of a marker must come, the white space around it may be missing: it becomes `\s*`. A template whose patterns begin
-//! with white space of any length is refused by one implementation of a reader; for it the white space has a limit.
+//! The core of a marker must come, the white space around it may be missing: it becomes `\s*`.
 
 use serde_json::{Map, Value as Json};
 use unjinja_spec::{MarkerText, REPEATED_NAME};
-
-use super::super::dialect::Dialect;
 
 /// A marker as a template has it: a text, or a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,24 +58,11 @@ pub(crate) fn limited(space: &str) -> String {
     }
 }
 
-/// White space before a marker.
-pub(crate) fn before(space: &str, dialect: Dialect) -> String {
-    match space {
-        "" => String::new(),
-        space if dialect.wants_literal_starts() => limited(space),
-        _ => "\\s*".to_owned(),
-    }
-}
-
 /// The text of one or several markers that follow each other, as a pattern. White space in it may vary.
-pub(crate) fn pattern_of(text: &str, dialect: Dialect) -> String {
+pub(crate) fn pattern_of(text: &str) -> String {
     let mut out = String::new();
     for piece in MarkerText::pieces(text) {
-        let space = piece.before;
-        match out.is_empty() {
-            true => out.push_str(&before(space, dialect)),
-            false => loose(&mut out, space),
-        }
+        loose(&mut out, piece.before);
         out.push_str(&escaped(piece.core));
         loose(&mut out, piece.after);
     }
@@ -86,24 +70,24 @@ pub(crate) fn pattern_of(text: &str, dialect: Dialect) -> String {
 }
 
 /// The text of a marker: a literal where it has no white space that may vary.
-pub(crate) fn mark_of(text: &str, dialect: Dialect) -> Mark {
+pub(crate) fn mark_of(text: &str) -> Mark {
     let marker = MarkerText::new(text);
     if marker.core == text && MarkerText::pieces(text).len() == 1 {
         return Mark::Literal(text.to_owned());
     }
-    Mark::Pattern(pattern_of(text, dialect))
+    Mark::Pattern(pattern_of(text))
 }
 
 /// As [`pattern_of`], for a marker that may write the function's name again. `name` is the pattern of that name.
-pub(crate) fn pattern_with_name(text: &str, name: &str, dialect: Dialect) -> String {
-    pattern_of(text, dialect).replace(&escaped(REPEATED_NAME), name)
+pub(crate) fn pattern_with_name(text: &str, name: &str) -> String {
+    pattern_of(text).replace(&escaped(REPEATED_NAME), name)
 }
 
 /// As [`mark_of`], for a marker that may write the function's name again.
-pub(crate) fn mark_with_name(text: &str, name: &str, dialect: Dialect) -> Mark {
+pub(crate) fn mark_with_name(text: &str, name: &str) -> Mark {
     match text.contains(REPEATED_NAME) {
-        true => Mark::Pattern(pattern_with_name(text, name, dialect)),
-        false => mark_of(text, dialect),
+        true => Mark::Pattern(pattern_with_name(text, name)),
+        false => mark_of(text),
     }
 }
 
@@ -164,14 +148,12 @@ mod tests {
 
     #[test]
     fn markers_are_written_with_layout_that_may_vary() {
-        let of = |text, dialect| mark_of(text, dialect);
         let pattern = |text: &str| Mark::Pattern(text.to_owned());
-        assert_eq!(of("</think>", Dialect::Vllm), Mark::Literal("</think>".to_owned()));
-        assert_eq!(of("\n\n<a>\n<b=", Dialect::Transformers), pattern(r"\s*<a>\s*<b="));
-        assert_eq!(of("\n\n<a>\n<b=", Dialect::Vllm), pattern(r"\n{0,2}<a>\s*<b="));
-        assert_eq!(of("<|end|>\n", Dialect::Vllm), pattern(r"<\|end\|>\s*"));
+        assert_eq!(mark_of("</think>"), Mark::Literal("</think>".to_owned()));
+        assert_eq!(mark_of("\n\n<a>\n<b="), pattern(r"\s*<a>\s*<b="));
+        assert_eq!(mark_of("<|end|>\n"), pattern(r"<\|end\|>\s*"));
         assert_eq!(limited(" \n"), r"(?: \n)?");
-        let named = |text| mark_with_name(text, "[a-z]+", Dialect::Sglang);
+        let named = |text| mark_with_name(text, "[a-z]+");
         assert_eq!(named("\n</${name}>"), pattern(r"\s*</[a-z]+>"));
         assert_eq!(named("</call>"), Mark::Literal("</call>".to_owned()));
     }

@@ -12,5 +12,5 @@ mod verified;
 
 pub(crate) use from_spec::ends;
 pub use loss::LossKind;
-pub use verified::{Example, Export, Loss, came_back, export};
-pub(crate) use verified::{difference, is_same, lost};
+pub use verified::{Attempt, Example, Export, Loss, attempts, came_back, export};
+pub(crate) use verified::{difference, lost};

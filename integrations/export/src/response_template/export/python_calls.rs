@@ -3,31 +3,30 @@
 use serde_json::json;
 use unjinja_spec::{FormatSpec, MarkerText, REPEATED_NAME};
 
-use super::super::dialect::Dialect;
 use super::calls::{Calls, Maker, Means, Region, function};
 use super::loss::LossKind;
 use super::mark::{Mark, escaped, pattern_of};
 
 impl Maker<'_> {
-    /// The region of a list of calls with its brackets; `None` if the reader has no parser for it, or the format is no such list.
+    /// The region of a list of calls with its brackets; `None` if the format is not such a list.
     fn call_list(&self) -> Option<Region> {
         let tools = &self.spec.tools;
         let start = format!("{}{}{}", tools.section_start, tools.per_call_start, tools.function.name_prefix);
         let end = format!("{}{}", tools.per_call_end, tools.section_end);
         let (open, close) = (start.trim_end().strip_suffix('[')?, end.trim_start().strip_prefix(']')?);
         let is_list = tools.separator.trim() == "," && tools.arguments.separator.trim() == ",";
-        if !self.dialect.has_call_lists() || !is_list && self.spec.capabilities.parallel_tool_calls {
+        if !is_list && self.spec.capabilities.parallel_tool_calls {
             return None;
         }
         let open = match MarkerText::new(open).is_layout() {
             // Only the list announces itself.
             true => Mark::Pattern(r"(?=\[\s*[A-Za-z_][\w.-]*\()".to_owned()),
-            false => Mark::Pattern(format!(r"{}\s*(?=\[)", pattern_of(open.trim_end(), self.dialect))),
+            false => Mark::Pattern(format!(r"{}\s*(?=\[)", pattern_of(open.trim_end()))),
         };
         let last = r"(?<=\])\s*";
         let ends = match MarkerText::new(close).is_layout() {
             true => self.ends.iter().map(|end| format!("{last}{}", escaped(end))).collect(),
-            false => vec![format!("{last}{}", pattern_of(close.trim_start(), self.dialect))],
+            false => vec![format!("{last}{}", pattern_of(close.trim_start()))],
         };
         Some(Region { open, close: (!ends.is_empty()).then(|| Mark::Pattern(ends.join("|"))) })
     }
@@ -56,9 +55,9 @@ impl Maker<'_> {
         };
         let next = format!(r"{separator}[\w.-]+\(");
         let end = format!("{}{}", tools.per_call_end, tools.section_end);
-        let end = if end.trim().is_empty() { "$".to_owned() } else { pattern_of(&end, Dialect::Transformers) };
+        let end = if end.trim().is_empty() { "$".to_owned() } else { pattern_of(&end) };
         let region = Region {
-            open: Mark::Pattern(format!(r"(?:{}|(?<=\)){separator}){name}", pattern_of(&start, self.dialect))),
+            open: Mark::Pattern(format!(r"(?:{}|(?<=\)){separator}){name}", pattern_of(&start))),
             close: Some(Mark::Pattern(format!(r"\)(?:\s*{end}|(?={next}))"))),
         };
         let quotes = json!({"string_delims": [["'", "'"]], "allow_non_json": true});

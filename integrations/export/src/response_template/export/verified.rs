@@ -1,12 +1,11 @@
-//! The proof of an export: the random conversations of a template go through our executor of its reader, and each that comes
-//! back changed is reported with the output that shows it.
+//! The proof of an export: the random conversations of a template go through the executor, and each that comes back changed is
+//! reported with the output that shows it.
 
 use serde_json::{Value as Json, json};
 use unjinja_analyzer::{Rendered, Verification};
 use unjinja_runtime::{Message, Tools};
 use unjinja_spec::{FormatSpec, StartsIn};
 
-use super::super::dialect::Dialect;
 use super::super::error::ReadError;
 use super::super::problem::Problems;
 use super::super::reading::{Reading, read, read_pieces};
@@ -18,10 +17,6 @@ use super::python_calls;
 /// A response template that was made of a spec.
 #[derive(Clone, Debug)]
 pub struct Export {
-    /// For which reader.
-    pub dialect: Dialect,
-    /// The oldest version of this reader that reads all conversations that came back.
-    pub oldest: Dialect,
     /// The template, as it is in `tokenizer_config.json`.
     pub json: Json,
     /// How many random conversations were tried.
@@ -66,18 +61,18 @@ impl Export {
     }
 }
 
-/// Makes a response template for a reader and tries it with the conversations of a verification of the same spec.
+/// Makes a response template and tries it with the conversations of a verification of the same spec.
 ///
 /// ```
 /// use unjinja_analyzer::{Naming, analyze, verify};
-/// use unjinja_export::response_template::{Dialect, export};
+/// use unjinja_export::response_template::export;
 /// use unjinja_render::Template;
 ///
 /// let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
 ///     {% if add_generation_prompt %}<assistant>{% endif %}";
 /// let template = Template::parse("hello.jinja", text)?;
 /// let spec = analyze(&template, &Naming::of_file("hello.jinja"))?;
-/// let export = export(&spec, Dialect::Transformers, &verify(&template, &spec, 20, 1))?;
+/// let export = export(&spec, &verify(&template, &spec, 20, 1))?;
 /// assert_eq!((export.tried, export.held), (20, 20));
 /// assert_eq!(export.json["start_anchor"], "<assistant>");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -86,10 +81,10 @@ impl Export {
 /// # Errors
 ///
 /// The markers of the spec make no valid template: a marker is too long for a pattern.
-pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) -> Result<Export, Problems> {
+pub fn export(spec: &FormatSpec, verification: &Verification) -> Result<Export, Problems> {
     let mut best: Option<Export> = None;
-    for draft in from_spec::drafts(spec, dialect) {
-        let export = tried(draft, spec, dialect, verification)?;
+    for draft in from_spec::drafts(spec) {
+        let export = tried(draft, spec, verification)?;
         let is_whole = export.is_whole();
         if best.as_ref().is_none_or(|best| best.held < export.held) {
             best = Some(export);
@@ -102,23 +97,22 @@ pub fn export(spec: &FormatSpec, dialect: Dialect, verification: &Verification) 
 }
 
 /// Tries one template with all conversations.
-fn tried(draft: Draft, spec: &FormatSpec, dialect: Dialect, verification: &Verification) -> Result<Export, Problems> {
+fn tried(draft: Draft, spec: &FormatSpec, verification: &Verification) -> Result<Export, Problems> {
     let Draft { json, losses } = draft;
     let template = ResponseTemplate::from_json(&json)?;
-    let problems = template.problems_for(dialect);
-    if !problems.is_empty() {
-        return Err(Problems(problems));
+    let mut notes = Vec::new();
+    if template.has_field("tool_calls") {
+        notes.push("arguments do not stream: every reader gives them when the call is complete".to_owned());
     }
-    let mut notes = notes(&template, dialect);
     let mut losses: Vec<Loss> = losses.into_iter().map(|kind| Loss { kind, count: 0, example: None }).collect();
-    let mut held = Vec::new();
+    let mut held = 0;
     for turn in &verification.turns {
-        match lost(&template, dialect, spec, turn) {
-            None => held.push(turn),
+        match lost(&template, spec, turn) {
+            None => held += 1,
             Some(example) => note(&mut losses, example),
         }
     }
-    for example in verification.quoting.iter().filter_map(|turn| lost(&template, dialect, spec, turn)) {
+    for example in verification.quoting.iter().filter_map(|turn| lost(&template, spec, turn)) {
         // A call that is lost without a quote as well shows nothing new.
         if !losses.iter().any(|loss| loss.count > 0 && explains(loss.kind, difference(&example))) {
             note_as(&mut losses, LossKind::QuotedMarker, example);
@@ -126,8 +120,8 @@ fn tried(draft: Draft, spec: &FormatSpec, dialect: Dialect, verification: &Verif
     }
     for loss in &mut losses {
         if loss.kind == LossKind::PythonCalls && loss.example.is_none() {
-            let sample = sample(&template, dialect, spec);
-            let is_lost = !sample.read.as_ref().is_ok_and(|reading| is_same(reading, &sample.expected));
+            let sample = sample(&template, spec);
+            let is_lost = !sample.read.as_ref().is_ok_and(|reading| reading.is_same(&sample.expected));
             loss.example = is_lost.then_some(sample);
         }
     }
@@ -135,39 +129,22 @@ fn tried(draft: Draft, spec: &FormatSpec, dialect: Dialect, verification: &Verif
     let (losses, unseen) = losses.into_iter().partition::<Vec<Loss>, _>(|loss| loss.example.is_some());
     let unseen = unseen.into_iter().filter(|loss| loss.kind.is_told_unseen());
     notes.extend(unseen.map(|loss| format!("{}; no random conversation shows a loss", loss.kind)));
-    let oldest = oldest(&template, dialect, spec, &held);
-    if oldest == dialect
-        && let Some(older) = dialect.older()
-    {
-        notes.push(format!("{} reads less with it; `--for {}` makes one for it", older.title(), older.name()));
-    }
-    let count = |turns: usize| u32::try_from(turns).unwrap_or(u32::MAX);
-    let (tried, held) = (count(verification.turns.len()), count(held.len()));
-    Ok(Export { dialect, oldest, json, tried, held, losses, notes })
-}
-
-/// The oldest version of a reader that reads the same turns.
-fn oldest(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec, held: &[&Rendered]) -> Dialect {
-    let Some(older) = dialect.older() else { return dialect };
-    let is_taken = template.problems_for(older).is_empty() && template.unread_by(older).is_empty();
-    match is_taken && held.iter().all(|turn| lost(template, older, spec, turn).is_none()) {
-        true => oldest(template, older, spec, held),
-        false => dialect,
-    }
+    let tried = u32::try_from(verification.turns.len()).unwrap_or(u32::MAX);
+    Ok(Export { json, tried, held, losses, notes })
 }
 
 /// What a reader makes of a call in a format that the language cannot express.
-fn sample(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec) -> Example {
+fn sample(template: &ResponseTemplate, spec: &FormatSpec) -> Example {
     let (output, arguments) = python_calls::sample(spec);
     let expected = Message::new("", vec![unjinja_runtime::ToolCall::new("set_rules", arguments)]);
-    let read = read(template, dialect, &spec.turn.assistant_start, &output, &[]);
+    let read = read(template, &spec.turn.assistant_start, &output, &[]);
     Example { output, in_pieces: false, expected, read }
 }
 
 /// How many conversations of a verification come back when a reader reads them with a template, which may be anybody's.
 #[must_use]
-pub fn came_back(template: &ResponseTemplate, dialect: Dialect, spec: &FormatSpec, verification: &Verification) -> u32 {
-    let held = verification.turns.iter().filter(|turn| lost(template, dialect, spec, turn).is_none());
+pub fn came_back(template: &ResponseTemplate, spec: &FormatSpec, verification: &Verification) -> u32 {
+    let held = verification.turns.iter().filter(|turn| lost(template, spec, turn).is_none());
     u32::try_from(held.count()).unwrap_or(u32::MAX)
 }
 
@@ -229,32 +206,40 @@ pub(crate) fn difference(example: &Example) -> LossKind {
     LossKind::Arguments
 }
 
-/// Reads one turn as a server does; `None` if the message came back, with the marker of the turn's end and without.
-pub(crate) fn lost(
-    template: &ResponseTemplate,
-    dialect: Dialect,
-    spec: &FormatSpec,
-    turn: &Rendered,
-) -> Option<Example> {
-    let tools = openai(&turn.tools);
-    let start = spec.turn.assistant_start.as_str();
+/// One way in which a turn reaches a reader.
+#[derive(Clone, Debug)]
+pub struct Attempt<'t> {
+    /// The prompt.
+    pub prompt: String,
+    /// The output: whole, or in small pieces.
+    pub pieces: Vec<&'t str>,
+    /// The tools that are offered, in OpenAI's form.
+    pub tools: Vec<Json>,
+}
+
+/// The ways in which a turn of a verification reaches a reader: with the marker of the turn's end and without, whole and in
+/// small pieces. The message must be the same.
+#[must_use]
+pub fn attempts<'t>(spec: &'t FormatSpec, turn: &'t Rendered) -> Vec<Attempt<'t>> {
     let (prompt, output) = split(spec, turn);
-    // Generation stops at the token, before the white space that the template writes after it. Servers cut the token off or
-    // leave it; the message must be the same.
+    let prompt = format!("A question.{}{prompt}", spec.turn.assistant_start);
+    // Generation stops at the token, before the white space that the template writes after it.
     let trimmed = output.trim_end();
     let without_end = from_spec::ends(spec).iter().find_map(|end| trimmed.strip_suffix(end.as_str()));
     let outputs = [without_end.map_or(output, |_| trimmed), without_end.unwrap_or(output)];
-    for output in outputs {
-        let prompt = format!("A question.{start}{prompt}");
-        for pieces in [vec![output], pieces(output)] {
-            let read = read_pieces(template, dialect, &prompt, &pieces, &tools);
-            if !read.as_ref().is_ok_and(|reading| is_same(reading, &turn.message)) {
-                let in_pieces = pieces.len() > 1;
-                return Some(Example { output: output.to_owned(), in_pieces, expected: turn.message.clone(), read });
-            }
-        }
-    }
-    None
+    let ways = outputs.into_iter().flat_map(|output| [vec![output], pieces(output)]);
+    let tools = openai(&turn.tools);
+    ways.map(|pieces| Attempt { prompt: prompt.clone(), pieces, tools: tools.clone() }).collect()
+}
+
+/// The first attempt to read a turn that gives another message; `None` if there is none.
+pub(crate) fn lost(template: &ResponseTemplate, spec: &FormatSpec, turn: &Rendered) -> Option<Example> {
+    attempts(spec, turn).into_iter().find_map(|Attempt { prompt, pieces, tools }| {
+        let read = read_pieces(template, &prompt, &pieces, &tools);
+        let in_pieces = pieces.len() > 1;
+        let is_same = read.as_ref().is_ok_and(|reading| reading.is_same(&turn.message));
+        (!is_same).then(|| Example { output: pieces.concat(), in_pieces, expected: turn.message.clone(), read })
+    })
 }
 
 /// An output in pieces of a few characters each, as a server streams it.
@@ -289,34 +274,4 @@ fn split<'s>(spec: &'s FormatSpec, turn: &'s Rendered) -> (&'s str, &'s str) {
 fn openai(tools: &Tools) -> Vec<Json> {
     let function = |tool: &unjinja_runtime::Tool| json!({"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}});
     tools.iter().map(function).collect()
-}
-
-/// Whether a reader gives the message, white space at the ends of texts aside.
-pub(crate) fn is_same(reading: &Reading, expected: &Message) -> bool {
-    let value = |text: &str| serde_json::from_str::<Json>(text).ok();
-    reading.content.trim() == expected.content.trim()
-        && reading.reasoning.trim() == expected.reasoning_content.trim()
-        && reading.calls.len() == expected.tool_calls.len()
-        && reading.calls.iter().zip(&expected.tool_calls).all(|(read, expected)| {
-            let arguments = value(&read.arguments);
-            read.name == expected.name && arguments.is_some() && arguments == value(&expected.arguments)
-        })
-}
-
-/// What no template can change, and what is particular about this one.
-fn notes(template: &ResponseTemplate, dialect: Dialect) -> Vec<String> {
-    let mut notes = Vec::new();
-    if template.has_field("tool_calls") {
-        notes.push("arguments do not stream: every reader gives them when the call is complete".to_owned());
-    }
-    if dialect == Dialect::Vllm {
-        if template.has_field("tool_calls") {
-            let refused = "vLLM refuses strict tools, required and named calls, and parallel_tool_calls=false";
-            notes.push(format!("{refused} with a response template"));
-        }
-        for place in template.unportable() {
-            notes.push(format!("vLLM's Rust front end refuses {place}; its Python front end takes it"));
-        }
-    }
-    notes
 }

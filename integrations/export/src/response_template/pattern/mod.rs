@@ -1,19 +1,15 @@
-//! Regular expressions as the readers of response templates search for them.
+//! Regular expressions as the reader of response templates searches for them.
 //!
-//! The readers use Python's module `regex`. The parser of `unjinja-grammar` reads its syntax, `print.rs` writes it for the crate
+//! It uses Python's module `regex`. The parser of `unjinja-grammar` reads its syntax, `print.rs` writes it for the crate
 //! `fancy-regex`, and this file searches. A search that takes too many steps ends in an error, so a pattern that runs away does
 //! not hang.
 
-mod expand;
 mod print;
 
 use std::ops::Range;
 
 use fancy_regex::{Regex, RegexBuilder};
-pub(crate) use unjinja_grammar::regex::Node;
-use unjinja_grammar::regex::{self, Greed, Python};
-
-pub(crate) use expand::{Expansion, Piece, begins_with_literal, expansions, is_digits, letters};
+use unjinja_grammar::regex::{self, Greed, Node, Python};
 
 /// How many times a search may go back to another choice.
 const MOST_STEPS: usize = 1_000_000;
@@ -33,7 +29,6 @@ pub(crate) struct SyntaxError {
 /// A compiled pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    node: Node,
     regex: Regex,
     /// The pattern of texts that end inside a match.
     beginning: Option<Regex>,
@@ -42,7 +37,7 @@ pub(crate) struct Pattern {
 
 /// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Match {
     pub range: Range<usize>,
     /// The named groups that took part, and their texts.
     pub captures: Vec<(String, String)>,
@@ -57,7 +52,7 @@ impl Pattern {
     pub(crate) fn new(pattern: &str) -> Result<Self, SyntaxError> {
         let node = parse(pattern)?;
         let (regex, names) = (compile(&print::pattern(&node))?, names(&node));
-        Ok(Self { node, regex, beginning: None, names })
+        Ok(Self { regex, beginning: None, names })
     }
 
     /// Compiles the text of a marker's pattern, whose beginning can be searched for.
@@ -68,33 +63,27 @@ impl Pattern {
                          and not from inside another group";
             return Err(SyntaxError { cause: cause.to_owned(), column: 1 });
         }
-        Self::of_node(node)
+        Self::of_node(&node)
     }
 
     /// The pattern that matches one of some texts, the longest if several do.
     pub(crate) fn of_literals(literals: &[String]) -> Result<Self, SyntaxError> {
         let mut longest_first: Vec<&String> = literals.iter().collect();
         longest_first.sort_by_key(|literal| std::cmp::Reverse(literal.chars().count()));
-        Self::of_node(Node::Choice(longest_first.into_iter().map(|literal| Node::text(literal)).collect()))
+        Self::of_node(&Node::Choice(longest_first.into_iter().map(|literal| Node::text(literal)).collect()))
     }
 
     /// The pattern of the shortest text between two texts, which is its group `inside`.
     pub(crate) fn between(open: &str, close: &str) -> Result<Self, SyntaxError> {
         let shortest = Node::Repeat { part: Box::new(Node::Any), least: 0, most: None, greed: Greed::Lazy };
         let inside = Node::Capture(Some("inside".to_owned()), Box::new(shortest));
-        Self::of_node(Node::Sequence(vec![Node::text(open), inside, Node::text(close)]))
+        Self::of_node(&Node::Sequence(vec![Node::text(open), inside, Node::text(close)]))
     }
 
-    fn of_node(node: Node) -> Result<Self, SyntaxError> {
-        let regex = compile(&print::pattern(&node))?;
-        let beginning = print::beginning(&node).map(|text| compile(&text)).transpose()?;
-        let names = names(&node);
-        Ok(Self { node, regex, beginning, names })
-    }
-
-    /// The syntax tree.
-    pub(crate) fn node(&self) -> &Node {
-        &self.node
+    fn of_node(node: &Node) -> Result<Self, SyntaxError> {
+        let regex = compile(&print::pattern(node))?;
+        let beginning = print::beginning(node).map(|text| compile(&text)).transpose()?;
+        Ok(Self { regex, beginning, names: names(node) })
     }
 
     /// The names of its groups.
@@ -103,15 +92,15 @@ impl Pattern {
     }
 
     /// The first match that begins at `from` or later.
-    pub(crate) fn search(&self, text: &str, from: usize) -> Result<Option<Found>, RanAway> {
+    pub(crate) fn search(&self, text: &str, from: usize) -> Result<Option<Match>, RanAway> {
         if self.names.is_empty() {
             let found = self.regex.find_from_pos(text, from).map_err(|_| RanAway)?;
-            return Ok(found.map(|found| Found { range: found.start()..found.end(), captures: Vec::new() }));
+            return Ok(found.map(|found| Match { range: found.start()..found.end(), captures: Vec::new() }));
         }
         let Some(found) = self.regex.captures_from_pos(text, from).map_err(|_| RanAway)? else { return Ok(None) };
         let Some(whole) = found.get(0) else { return Ok(None) };
         let captured = |name: &String| Some((name.clone(), found.name(name)?.as_str().to_owned()));
-        Ok(Some(Found {
+        Ok(Some(Match {
             range: whole.start()..whole.end(),
             captures: self.names.iter().filter_map(captured).collect(),
         }))
@@ -124,7 +113,7 @@ impl Pattern {
     }
 
     /// All matches, one after the other. After an empty match the next one begins a character later.
-    pub(crate) fn search_all(&self, text: &str) -> Result<Vec<Found>, RanAway> {
+    pub(crate) fn search_all(&self, text: &str) -> Result<Vec<Match>, RanAway> {
         let (mut all, mut from) = (Vec::new(), 0);
         while from <= text.len() {
             let Some(found) = self.search(text, from)? else { break };
@@ -249,7 +238,7 @@ mod tests {
     #[test]
     fn literals_match_the_longest() -> Result<(), SyntaxError> {
         let pattern = Pattern::of_literals(&["<|end".to_owned(), "<|end|>".to_owned(), "a.b".to_owned()])?;
-        assert_eq!(pattern.search("x<|end|>", 0), Ok(Some(Found { range: 1..8, captures: Vec::new() })));
+        assert_eq!(pattern.search("x<|end|>", 0), Ok(Some(Match { range: 1..8, captures: Vec::new() })));
         assert_eq!(pattern.search("axb", 0), Ok(None));
         Ok(())
     }

@@ -1,0 +1,88 @@
+//! Runs all rules about chat templates, in the order of the list of rules.
+
+use serde_json::Value;
+use unjinja_analyzer::{AnalyzeError, refused_answer};
+use unjinja_render::{Template, TemplateError, with_big_stack};
+
+use super::conversation::Conversation;
+use super::experiment::one_line;
+use super::finding::{Finding, capitalised};
+use super::options::LintOptions;
+use super::rules::{self, RULES};
+use super::subject::Subject;
+use super::{allow, cases, losses, markers, round_trip, turns, values, variables};
+
+/// Finds the faults of a chat template. The findings are in the order of [`RULES`].
+///
+/// A comment `{# unjinja-lint: allow RULE #}` in the template leaves out the findings of a rule.
+///
+/// The template's special tokens, if it has none, are replaced by `<s>` and `</s>`.
+pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
+    // One stack for all renders.
+    let found = with_big_stack(|| examine(template, options).0);
+    found.unwrap_or_else(|panicked| {
+        let message = format!("The template cannot be rendered: {panicked}.");
+        vec![Finding::new(rules::NOT_RENDERABLE, message, "report this with the template")]
+    })
+}
+
+/// The findings, and the variables of all renders that were made for them.
+pub(super) fn examine(template: &Template, options: &LintOptions) -> (Vec<Finding>, Vec<Value>) {
+    let (subject, found) = examined(template, options);
+    let mut findings = allow::apply(template.source(), RULES, found);
+    findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
+    (findings, subject.tried())
+}
+
+/// A template after all rules, which knows what it was asked; and the findings.
+fn examined(template: &Template, options: &LintOptions) -> (Subject, Vec<Finding>) {
+    let (subject, analysed) = Subject::new(template, options.spec.as_ref());
+    let found = lint_here(&subject, analysed, options);
+    (subject, found)
+}
+
+/// A template after all rules, which knows what it was asked. The caller runs it on a big stack.
+pub(crate) fn subject(template: &Template, options: &LintOptions) -> Subject {
+    examined(template, options).0
+}
+
+/// The variables of all renders that the rules make, in an order that is always the same.
+pub fn contexts(template: &Template, options: &LintOptions) -> Vec<Value> {
+    with_big_stack(|| examine(template, options).1).unwrap_or_default()
+}
+
+/// The finding for a template that cannot be parsed.
+///
+/// ```
+/// use unjinja_lint::syntax_error;
+/// use unjinja_render::Template;
+///
+/// let error = Template::parse("broken.jinja", "\n{% if x %}").unwrap_err();
+/// assert_eq!(syntax_error(&error).line, Some(2));
+/// ```
+pub fn syntax_error(error: &TemplateError) -> Finding {
+    let message = format!("The template cannot be parsed: {}.", one_line(error.message()));
+    let mut finding = Finding::new(rules::SYNTAX_ERROR, message, "correct the line").at_line(Some(error.line()));
+    finding.column = error.column();
+    finding
+}
+
+fn lint_here(subject: &Subject, analysed: Result<(), AnalyzeError>, options: &LintOptions) -> Vec<Finding> {
+    if let Some(error) = analysed.err().or_else(|| refused_answer(subject.template())) {
+        let line = error.line.and_then(|line| usize::try_from(line).ok());
+        let message =
+            format!("{}: {}.", capitalised(&error.problem), one_line(error.seen.lines().next().unwrap_or_default()));
+        let plain = Conversation::of([subject.plain.user(), subject.plain.answer()]);
+        let finding = Finding::new(rules::NOT_RENDERABLE, message, error.next_step).at_line(line);
+        return vec![finding.with(subject.context(&plain), error.expected, error.seen)];
+    }
+    let mut findings = Vec::new();
+    cases::run(subject, &mut findings);
+    values::run(subject, &mut findings);
+    losses::run(subject, &mut findings);
+    turns::run(subject, &mut findings);
+    markers::run(subject, options, &mut findings);
+    variables::run(subject, options, &mut findings);
+    round_trip::run(subject, &mut findings);
+    findings
+}
