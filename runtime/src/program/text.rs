@@ -3,6 +3,7 @@
 //! Some functions here are `const`, so that generated code can hold a whole program in a `static`.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub(crate) const fn set<T>(field: &mut T, value: T) {
 
 /// A larger part of a program: `'static` in generated code, counted where the program was made at run time. Much smaller
 /// than a `Cow`, which has room for the owned value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Shared<T: 'static> {
     /// A constant.
     Static(&'static T),
@@ -62,6 +63,20 @@ impl<T> Deref for Shared<T> {
             Self::Static(value) => value,
             Self::Counted(value) => value,
         }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Shared<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 
