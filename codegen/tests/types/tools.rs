@@ -299,9 +299,7 @@ pub mod arguments {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub limit: ::std::option::Option<i64>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        pub mixed: ::std::option::Option<
-            unjinja_runtime::abi::types::serde_json::Value,
-        >,
+        pub mixed: ::std::option::Option<unjinja_runtime::abi::types::serde_json::Value>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub number: ::std::option::Option<SearchNumber>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
