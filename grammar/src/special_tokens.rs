@@ -67,7 +67,7 @@ impl Tokens {
             }
         }
         // Of two tokens that begin alike, the longer one is folded first.
-        all.sort_by(|one, other| other.text.len().cmp(&one.text.len()));
+        all.sort_by_key(|token| std::cmp::Reverse(token.text.len()));
         Self(all)
     }
 

@@ -65,7 +65,7 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
         Trigger::Word(word) => word.len(),
         Trigger::Pattern(_) => 0,
     };
-    triggers.sort_by(|one, other| length(other).cmp(&length(one)));
+    triggers.sort_by_key(|trigger| std::cmp::Reverse(length(trigger)));
     triggers
 }
 
