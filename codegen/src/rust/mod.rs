@@ -189,7 +189,7 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
                 const { Needs::of(&PROGRAM) }
             }
 
-            #[allow(clippy::collapsible_match)]
+            #[allow(clippy::collapsible_match, clippy::single_match)]
             fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
                 let Some(here) = STATES.get(usize::from(state.0)) else { return Flow::Mismatch };
                 let markers = &here.markers;
