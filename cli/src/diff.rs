@@ -135,7 +135,7 @@ fn renders(compared: &TemplateComparison, file: &Path) -> Finding {
         let conversation = difference.conversation.to_string();
         vec![("conversation", conversation), ("old", text(&difference.old)), ("new", text(&difference.new))]
     });
-    told(Severity::Note, "renders", file, message, details)
+    Finding { details, ..Finding::of_file(Severity::Note, "renders", file, message) }
 }
 
 /// Whether the parsers read alike, with the shortest turns that they read differently.
@@ -158,25 +158,5 @@ fn reads(compared: &TemplateComparison, file: &Path) -> Finding {
             details.push((reader, json!(difference.other).to_string()));
         }
     }
-    told(severity, "reads", file, message, details)
-}
-
-fn told(
-    severity: Severity,
-    title: &str,
-    file: &Path,
-    message: String,
-    details: Vec<(&'static str, String)>,
-) -> Finding {
-    Finding {
-        severity,
-        title: title.to_owned(),
-        file: file.to_owned(),
-        place: file.display().to_string(),
-        line: None,
-        column: None,
-        message,
-        details,
-        help: String::new(),
-    }
+    Finding { details, ..Finding::of_file(severity, "reads", file, message) }
 }

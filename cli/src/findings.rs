@@ -2,7 +2,7 @@
 //! request. Text from templates and specs is escaped for each of these, because it can be hostile.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unjinja_lint::{Evidence, Severity};
@@ -50,6 +50,21 @@ pub(crate) struct Findings {
 }
 
 impl Finding {
+    /// A finding about a whole file.
+    pub(crate) fn of_file(severity: Severity, title: &str, file: &Path, message: String) -> Self {
+        Self {
+            severity,
+            title: title.to_owned(),
+            file: file.to_owned(),
+            place: file.display().to_string(),
+            line: None,
+            column: None,
+            message,
+            details: Vec::new(),
+            help: String::new(),
+        }
+    }
+
     /// `path:line:column`, as far as it is known.
     fn position(&self) -> String {
         let numbers = self.line.into_iter().chain(self.column.filter(|_| self.line.is_some()));

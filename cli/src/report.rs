@@ -298,16 +298,6 @@ impl Row {
             _ => self.file.as_ref().or(self.template.as_ref()),
         };
         let file = file.map_or(Path::new(&self.name), PathBuf::as_path);
-        Finding {
-            severity,
-            title: title.to_owned(),
-            file: file.to_owned(),
-            place: file.display().to_string(),
-            line: None,
-            column: None,
-            message: message.to_owned(),
-            details: Vec::new(),
-            help: String::new(),
-        }
+        Finding::of_file(severity, title, file, message.to_owned())
     }
 }

@@ -271,9 +271,11 @@ impl Builder {
                         let exits = self.exits(hole);
                         self.set_markers(index, exits.to_vec());
                         if self.graph.holes[hole].openers == Openers::Tolerated {
-                            let steps = self.states[index].transitions.to_mut().iter_mut();
-                            let opens = steps.filter(|step| step.does(&Action::Speculate));
-                            opens.for_each(|step| step.origin = Origin::Recovery);
+                            self.states[index].transitions.change(|step| {
+                                if step.does(&Action::Speculate) {
+                                    step.origin = Origin::Recovery;
+                                }
+                            });
                         }
                         if let (Hole::Text(_), Some(end)) = (&reads, &closure.end) {
                             self.states[index].end = Some([closure.eager.as_slice(), end].concat().into());

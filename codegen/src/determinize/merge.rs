@@ -109,7 +109,7 @@ fn sketch(markers: &[Marker]) -> u64 {
 
 /// Renumbers the targets of a state's transitions.
 fn renumber(state: &mut State, numbers: &[usize]) {
-    for transition in state.transitions.to_mut().iter_mut().chain(state.otherwise.to_mut()) {
-        transition.next = StateId(numbers[usize::from(transition.next.0)] as u16);
-    }
+    let renumber = |to: &mut Transition| to.next = StateId(numbers[usize::from(to.next.0)] as u16);
+    state.transitions.change(renumber);
+    state.otherwise.change(renumber);
 }

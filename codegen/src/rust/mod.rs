@@ -184,11 +184,6 @@ pub fn items(program: &Program, runtime: &TokenStream) -> TokenStream {
                 &PROGRAM
             }
 
-            #[inline]
-            fn needs(&self) -> Needs {
-                const { Needs::of(&PROGRAM) }
-            }
-
             #[allow(clippy::collapsible_match, clippy::single_match)]
             fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow {
                 let Some(here) = STATES.get(usize::from(state.0)) else { return Flow::Mismatch };

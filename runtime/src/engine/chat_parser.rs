@@ -6,7 +6,7 @@ use super::stream::{Stream, borrow};
 use super::token_counts::TokenCounts;
 use crate::message::{BorrowedMessage, Event, Message};
 use crate::options::Options;
-use crate::program::{ModelInfo, Needs, Program};
+use crate::program::{ModelInfo, Program};
 
 /// Any model's parser.
 ///
@@ -44,12 +44,6 @@ use crate::program::{ModelInfo, Needs, Program};
 pub trait ChatParser: sealed::Parser + Send + Sync {
     /// The program that the parser runs.
     fn program(&self) -> &Program;
-
-    /// What the grammar of the program needs. Where the parser's type is known, this is known when an application is compiled.
-    #[doc(hidden)]
-    fn needs(&self) -> Needs {
-        Needs::ALL
-    }
 
     /// What the spec says about the model.
     fn info(&self) -> &ModelInfo {
@@ -99,11 +93,6 @@ pub trait ChatStream: sealed::Turn {
 impl<M: Machine + Clone + Send + Sync + 'static> ChatParser for M {
     fn program(&self) -> &Program {
         Machine::program(self)
-    }
-
-    #[inline]
-    fn needs(&self) -> Needs {
-        Machine::needs(self)
     }
 
     fn parse(&self, output: Chunk<'_>, options: &Options) -> Message {

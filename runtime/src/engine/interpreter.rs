@@ -83,13 +83,8 @@ impl Interpreter {
 
     /// The transition for what was found; `None` if the text does not fit.
     pub(crate) fn transition(&self, state: StateId, found: Found) -> Option<&Transition> {
-        let here = self.program().state(state)?;
-        match found {
-            Found::Marker(index) => here.transitions.get(index),
-            Found::Done => here.otherwise.first(),
-            Found::Other if here.hole.is_none() => here.otherwise.first(),
-            Found::Other | Found::Wait => None,
-        }
+        let (rows, index) = self.program().state(state)?.row(found)?;
+        rows.get(index)
     }
 
     /// Follows the transition for what was found.

@@ -5,7 +5,7 @@
 //! must not know what the primitives do.
 
 use super::io::Io;
-use crate::program::{Needs, Program, State, StateId};
+use crate::program::{Program, State, StateId, TransitionRows};
 
 pub use super::cursor::Found;
 
@@ -31,13 +31,19 @@ impl State {
     /// The transition that generated code takes for what was found: its number, and where it leads.
     #[inline]
     pub fn taken(&self, found: Found) -> Option<(u16, StateId)> {
-        let (number, transition) = match found {
-            Found::Marker(index) => self.transitions.numbered(index)?,
-            Found::Done => self.otherwise.numbered(0)?,
-            Found::Other if self.hole.is_none() => self.otherwise.numbered(0)?,
-            Found::Other | Found::Wait => return None,
-        };
-        Some((number, transition.next))
+        let (rows, index) = self.row(found)?;
+        rows.numbered(index).map(|(number, transition)| (number, transition.next))
+    }
+
+    /// The transition for what was found, as its list and its place there; `None` if the text does not fit.
+    #[inline]
+    pub(crate) fn row(&self, found: Found) -> Option<(&TransitionRows, usize)> {
+        match found {
+            Found::Marker(index) => Some((&self.transitions, index)),
+            Found::Done => Some((&self.otherwise, 0)),
+            Found::Other if self.hole.is_none() => Some((&self.otherwise, 0)),
+            Found::Other | Found::Wait => None,
+        }
     }
 }
 
@@ -45,11 +51,6 @@ impl State {
 pub trait Machine {
     /// The program that this parser runs.
     fn program(&self) -> &Program;
-
-    /// What the grammar of the program needs. Generated code knows it when it is compiled.
-    fn needs(&self) -> Needs {
-        Needs::ALL
-    }
 
     /// Reads on from `state`.
     fn step(&self, state: StateId, io: &mut Io<'_>) -> Flow;

@@ -88,8 +88,8 @@ impl Markers {
 
     /// The markers with the names that they repeat, and a search for them. The memory of `old` is used again, so that a
     /// name that is not longer than those before it allocates nothing.
-    pub(crate) fn with_names(&self, function: &str, argument: &str, mut old: Self) -> Self {
-        let mut list = std::mem::take(old.list.to_mut());
+    pub(crate) fn with_names(&self, function: &str, argument: &str, old: Self) -> Self {
+        let mut list = old.list.into_vec();
         list.resize(self.list.len(), Marker::new(""));
         for (own, marker) in list.iter_mut().zip(self.list.iter()) {
             let name = if marker.is_named_by(NameOf::Function) { function } else { argument };

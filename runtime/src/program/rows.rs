@@ -82,14 +82,18 @@ impl<T: Clone + 'static, const COLUMN: usize> Rows<T, COLUMN> {
         Some((number, table.get(usize::from(number))?))
     }
 
-    /// The entries of a program that is being made. Those of a table are copied.
-    pub fn to_mut(&mut self) -> &mut Vec<T> {
-        if let Self::Table(..) = self {
-            *self = Self::List(self.iter().cloned().collect());
-        }
+    /// Changes each entry, in a program that is being made.
+    pub fn change(&mut self, change: impl FnMut(&mut T)) {
+        let mut list = std::mem::replace(self, Self::NONE).into_vec();
+        list.iter_mut().for_each(change);
+        *self = list.into();
+    }
+
+    /// The entries, for a program that is being made. Only those of constants are copied.
+    pub(crate) fn into_vec(self) -> Vec<T> {
         match self {
-            Self::List(list) => list.to_mut(),
-            Self::Table(..) => unreachable!("the entries were copied"),
+            Self::List(list) => list.into_owned(),
+            Self::Table(..) => self.iter().cloned().collect(),
         }
     }
 }
