@@ -3,17 +3,8 @@
 //! Everything that has to know where a number ends, or whether a text may still become one, asks this automaton.
 
 /// The beginning of a JSON number: which part of the number its last byte belongs to.
-///
-/// ```
-/// use unjinja_runtime::literals::NumberPrefix;
-///
-/// let read = |text: &str| text.bytes().try_fold(NumberPrefix::Start, NumberPrefix::next);
-/// assert_eq!(read("-1."), Some(NumberPrefix::Point));
-/// assert!(read("-1.5").is_some_and(NumberPrefix::is_whole));
-/// assert_eq!(read("01"), None);
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum NumberPrefix {
+pub(crate) enum NumberPrefix {
     /// Nothing was read.
     #[default]
     Start,
@@ -38,7 +29,7 @@ pub enum NumberPrefix {
 impl NumberPrefix {
     /// The prefix with one more byte; `None` if no number begins with that.
     #[inline]
-    pub fn next(self, byte: u8) -> Option<Self> {
+    pub(crate) fn next(self, byte: u8) -> Option<Self> {
         // The digits of long numbers come first: in the order of the grammar, small values take 5 % more instructions.
         Some(match (self, byte) {
             (Self::Integer, b'0'..=b'9') => Self::Integer,
@@ -56,7 +47,7 @@ impl NumberPrefix {
 
     /// Whether the prefix is a number: it may end here.
     #[inline]
-    pub fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(self) -> bool {
         matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::Exponent)
     }
 }

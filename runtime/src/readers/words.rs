@@ -1,15 +1,8 @@
 //! The words that are values, as JSON and Python spell them.
 
 /// A value that is written as a word.
-///
-/// ```
-/// use unjinja_runtime::literals::Word;
-///
-/// let word = Word::first(b'n').expect("`null` begins with it");
-/// assert_eq!((word.json(), word.python()), ("null", "None"));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Word {
+pub(crate) enum Word {
     /// `true`, in Python `True`.
     True,
     /// `false`, in Python `False`.
@@ -20,7 +13,7 @@ pub enum Word {
 
 impl Word {
     /// How JSON spells it.
-    pub const fn json(self) -> &'static str {
+    pub(crate) const fn json(self) -> &'static str {
         match self {
             Self::True => "true",
             Self::False => "false",
@@ -29,7 +22,7 @@ impl Word {
     }
 
     /// How Python spells it.
-    pub const fn python(self) -> &'static str {
+    pub(crate) const fn python(self) -> &'static str {
         match self {
             Self::True => "True",
             Self::False => "False",
@@ -39,7 +32,7 @@ impl Word {
 
     /// The word that begins with this byte in JSON.
     #[inline]
-    pub fn first(byte: u8) -> Option<Self> {
+    pub(crate) fn first(byte: u8) -> Option<Self> {
         match byte {
             b't' => Some(Self::True),
             b'f' => Some(Self::False),
