@@ -2,7 +2,7 @@
 //! and the corpus where it is available.
 //!
 //! They are one program, because linking a program takes as long as compiling one of these files. Each file is a module
-//! with tests about one subject; `cargo test --test integration SUBJECT` runs it.
+//! with tests about one subject; `cargo test -p unjinja-app --test integration SUBJECT` runs it.
 
 mod allocations;
 mod api;
