@@ -33,7 +33,7 @@ def run(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
 def test_it_is_complete() -> None:
     shown = run("--help")
     assert shown.returncode == 0
-    for command in ("analyze", "check", "explain", "export", "grammar", "import", "lint", "parse", "serve", "verify"):
+    for command in ("analyze", "check", "explain", "export", "grammar", "lint", "parse", "serve", "verify"):
         assert f"\n  {command} " in shown.stdout, command
     assert run("--version").stdout == f"unjinja {__import__('unjinja').__version__}\n"
 

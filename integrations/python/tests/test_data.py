@@ -85,14 +85,14 @@ OBJECTS: list[tuple[Any, Any, str]] = [
     (EXAMPLE, Example("<a>", False, {}, error="no"), f"Example('<a>', True, {{'content': '<a>'}}, read={READ!r})"),
     (LOSS, Loss("python_calls", "Calls are lost.", 3), f"Loss('python_calls', 'Calls are lost.', 3, example={EXAMPLE!r})"),
     (
-        Export("vllm", {"fields": {}}, 20, 19, [LOSS], ["A note."]),
-        Export("vllm", {"fields": {}}, 20, 20, [], []),
-        f"Export('vllm', {{'fields': {{}}}}, 20, 19, [{LOSS!r}], ['A note.'])",
+        Export({"fields": {}}, 20, 19, [LOSS], ["A note."]),
+        Export({"fields": {}}, 20, 20, [], []),
+        f"Export({{'fields': {{}}}}, 20, 19, [{LOSS!r}], ['A note.'])",
     ),
     (
-        Finding("null-content", "error", "chat_template", [], "It fails.", line=3, conversation={"messages": [None, 1.5]}),
-        Finding("null-content", "note", "chat_template", [], "It fails."),
-        "Finding('null-content', 'error', 'chat_template', [], 'It fails.', line=3, conversation={'messages': [None, 1.5]})",
+        Finding("null-content", "error", "chat_template", "It fails.", line=3, conversation={"messages": [None, 1.5]}),
+        Finding("null-content", "note", "chat_template", "It fails."),
+        "Finding('null-content', 'error', 'chat_template', 'It fails.', line=3, conversation={'messages': [None, 1.5]})",
     ),
     (Tools(WEATHER), Tools(TOOLS), f"Tools({WEATHER!r})"),
     (LABEL, Label(None, "call", True), "Label(1, 'call', True)"),
@@ -196,7 +196,7 @@ def test_dicts_of_other_classes() -> None:
     assert Grammar("x").to_dict()["stops"] == []
     for made in (made for made, _, _ in OBJECTS if isinstance(made, (Example, Loss, Export, Finding))):
         assert json.loads(json.dumps(made.to_dict())) == made.to_dict()
-    assert Export("vllm", {}, 1, 0, [LOSS], []).to_dict()["losses"][0]["example"]["read"] == READ
+    assert Export({}, 1, 0, [LOSS], []).to_dict()["losses"][0]["example"]["read"] == READ
 
 
 def test_the_parts_of_data_are_matched_by_position() -> None:
