@@ -48,7 +48,7 @@ def test_a_loss_has_an_output_that_shows_it() -> None:
 
 def test_what_cannot_be_exported(qwen3: Model) -> None:
     with pytest.raises(TypeError):
-        qwen3.export("ollama")  # type: ignore[call-arg]
+        qwen3.export("ollama")  # type: ignore[arg-type, call-arg]
     with pytest.raises(unjinja.RenderError, match="has no template"):
         Model.known("qwen_qwen3_0_6b").export()
 
