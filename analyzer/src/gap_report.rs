@@ -140,7 +140,9 @@ fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> O
     let mut turns = small_turns(spec);
     turns.extend(undescribed_turns(spec, &carriers));
     if offers {
-        turns.sort_by_key(|turn| turn.calls.is_empty());
+        let (with_calls, others): (Vec<_>, Vec<_>) = turns.into_iter().partition(|turn| !turn.calls.is_empty());
+        turns = with_calls;
+        turns.extend(others);
     }
     let switches: Vec<&String> = probe.variables.iter().filter(|name| speaks_of_thinking(name)).collect();
     // Most templates render no reasoning, and many no calls. That is a gap only where they ask for it.

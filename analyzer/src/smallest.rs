@@ -16,9 +16,10 @@ const SHRUNK: usize = 3;
 /// The smallest conversation that fails; `None` if none does.
 pub(crate) fn smallest(trials: &Trials<'_, '_>, failures: &[Failure]) -> Option<Failure> {
     let small = small_turns(trials.spec).into_iter().filter_map(|turn| fails(trials, &turn));
-    let mut known: Vec<&Failure> = failures.iter().collect();
-    known.sort_by_key(|failure| failure.rendered.len());
-    let shrunk = known.into_iter().take(SHRUNK).map(|failure| shrink(trials, failure.clone()));
+    let mut known: Vec<(usize, usize)> =
+        failures.iter().enumerate().map(|(at, failure)| (failure.rendered.len(), at)).collect();
+    known.sort_unstable();
+    let shrunk = known.into_iter().take(SHRUNK).map(|(_, at)| shrink(trials, failures[at].clone()));
     small.chain(shrunk).min_by_key(|failure| failure.rendered.len())
 }
 

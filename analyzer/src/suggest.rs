@@ -184,7 +184,7 @@ fn variables(template: &Template, s: &Sentinels, tools: &Value) -> Vec<String> {
     let names = paths.map(|path| path.split(['.', '[']).next().unwrap_or_default());
     let mut names: Vec<String> =
         names.filter(|name| !name.is_empty() && *name != "messages").map(str::to_owned).collect();
-    names.sort();
+    names.sort_unstable();
     names.dedup();
     names
 }

@@ -141,7 +141,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
             .merged(builder.markers)
             .with_searches())
     } else {
-        builder.conflicts.sort();
+        builder.conflicts.sort_unstable();
         builder.conflicts.dedup();
         Err(builder.conflicts)
     }

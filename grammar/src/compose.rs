@@ -8,6 +8,7 @@ use crate::expr::{Class, Expr, ExprKind, Repeat};
 
 impl Builder {
     /// What an expression is made of.
+    #[inline(never)]
     pub fn kind(&self, expr: Expr) -> ExprKind {
         self.exprs.borrow().kind(expr)
     }
@@ -22,28 +23,38 @@ impl Builder {
         if let ExprKind::Choice(all) = self.kind(expr) { all } else { [expr].into() }
     }
 
+    #[inline(never)]
     fn expr(&self, kind: ExprKind) -> Expr {
         self.exprs.borrow_mut().intern(kind)
     }
 
     /// This text.
+    #[inline]
     pub fn text(&self, text: impl AsRef<str>) -> Expr {
-        let text = text.as_ref();
+        self.text_of(text.as_ref())
+    }
+
+    // Some hundred places call this and the functions below, so none of them is inlined.
+    #[inline(never)]
+    fn text_of(&self, text: &str) -> Expr {
         if text.is_empty() { Expr::EMPTY } else { self.expr(ExprKind::Text(text.into())) }
     }
 
     /// This character.
+    #[inline(never)]
     pub fn char(&self, char: char) -> Expr {
-        self.text(&*char.encode_utf8(&mut [0; 4]))
+        self.text_of(char.encode_utf8(&mut [0; 4]))
     }
 
     /// One code point of a class.
+    #[inline(never)]
     pub fn class(&self, class: Class) -> Expr {
         self.expr(ExprKind::Class(class.into()))
     }
 
     /// All of these, one after the other. Nested sequences are flattened and neighbouring texts joined. If a part matches
     /// nothing, the result matches nothing.
+    #[inline(never)]
     pub fn sequence(&self, parts: &[Expr]) -> Expr {
         let mut flat = Vec::with_capacity(parts.len());
         for &part in parts {
@@ -69,6 +80,7 @@ impl Builder {
     }
 
     /// One of these. Nested choices are flattened; of equal alternatives the first stays.
+    #[inline(never)]
     pub fn choice(&self, alternatives: &[Expr]) -> Expr {
         let mut flat: Vec<Expr> = Vec::with_capacity(alternatives.len());
         for &alternative in alternatives {
@@ -86,8 +98,13 @@ impl Builder {
     }
 
     /// From `min` to `max` times.
+    #[inline]
     pub fn repeat(&self, body: impl IntoExpr, min: u32, max: Option<u32>) -> Expr {
-        let body = body.into_expr(self);
+        self.repeated(body.into_expr(self), min, max)
+    }
+
+    #[inline(never)]
+    fn repeated(&self, body: Expr, min: u32, max: Option<u32>) -> Expr {
         match (body, min, max) {
             (_, _, Some(0)) | (Expr::EMPTY, ..) | (Expr::NOTHING, 0, _) => Expr::EMPTY,
             (_, 1, Some(1)) | (Expr::NOTHING, ..) => body,

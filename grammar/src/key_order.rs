@@ -7,7 +7,7 @@ use unjinja_runtime::abi::KeyOrder;
 
 use crate::builder::Builder;
 use crate::expr::{Expr, RuleId};
-use crate::members::{Item, Members};
+use crate::members::Members;
 
 /// The maximum number of named members that may come in either order without two readings of one text. The number of
 /// alternatives grows with its square.
@@ -31,12 +31,11 @@ pub(crate) fn sorting(order: KeyOrder) -> Option<Sorting> {
 impl Sorting {
     /// The places of names in this order, by their places among `names`.
     pub(crate) fn places(self, names: &[&str]) -> Vec<usize> {
-        let key = |name: &&str| if self.ignoring_case { name.to_lowercase() } else { (*name).to_owned() };
-        let keys: Vec<String> = names.iter().map(key).collect();
-        let mut order: Vec<usize> = (0..keys.len()).collect();
-        order.sort_by(|&one, &other| keys[one].cmp(&keys[other]));
-        let mut places = vec![0; keys.len()];
-        order.into_iter().enumerate().for_each(|(place, at)| places[at] = place);
+        let key = |name: &str| if self.ignoring_case { name.to_lowercase() } else { name.to_owned() };
+        let mut order: Vec<(String, usize)> = names.iter().enumerate().map(|(at, name)| (key(name), at)).collect();
+        order.sort_unstable();
+        let mut places = vec![0; names.len()];
+        order.into_iter().enumerate().for_each(|(place, (_, at))| places[at] = place);
         places
     }
 
@@ -53,14 +52,13 @@ impl Sorting {
                 let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
                 let places = self.places(&names);
                 let mut changed = !places.is_sorted();
-                let mut new: Vec<(usize, &String, Value)> = Vec::new();
+                let mut new: Vec<Option<(&String, Value)>> = vec![None; names.len()];
                 for ((name, member), place) in members.iter().zip(places) {
                     let sorted = self.sorted(member);
                     changed |= sorted.is_some();
-                    new.push((place, name, sorted.unwrap_or_else(|| member.clone())));
+                    new[place] = Some((name, sorted.unwrap_or_else(|| member.clone())));
                 }
-                new.sort_by_key(|(place, ..)| *place);
-                let new = new.into_iter().map(|(_, name, member)| (name.clone(), member));
+                let new = new.into_iter().flatten().map(|(name, member)| (name.clone(), member));
                 changed.then(|| Value::Object(new.collect()))
             }
             _ => None,
@@ -83,9 +81,8 @@ fn either_order(builder: &mut Builder, hint: &str, mut members: Members, places:
         return members.one_or_more(builder, hint);
     }
     if members.items.len() > EITHER {
-        let mut sorted: Vec<(usize, Item)> = places.into_iter().zip(members.items.iter().cloned()).collect();
-        sorted.sort_by_key(|(place, _)| *place);
-        let sorted = Members { items: sorted.into_iter().map(|(_, item)| item).collect(), ..members };
+        let mut sorted = members.clone();
+        places.into_iter().zip(&members.items).for_each(|(place, item)| sorted.items[place] = item.clone());
         let own = members.one_or_more(builder, hint);
         let sorted = sorted.one_or_more(builder, &format!("{hint}-sorted"));
         return Some(builder.choice(&own.into_iter().chain(sorted).collect::<Vec<_>>()));
@@ -181,6 +178,7 @@ impl Orders<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::members::Item;
 
     /// The rules of `b`, `C` and `a`, of which `C` is required, where the template ignores case, and of other members.
     fn grammar() -> unjinja_gbnf::Grammar {

@@ -222,7 +222,7 @@ impl<'s, 'b> Schemas<'s, 'b> {
             let keyword = report.keyword.to_owned();
             widened.push((at, Widened { path, keyword, why: report.why.to_owned() }));
         }
-        widened.sort_by(|(at, one), (other_at, other)| {
+        widened.sort_unstable_by(|(at, one), (other_at, other)| {
             at.cmp(other_at).then_with(|| one.keyword.cmp(&other.keyword)).then_with(|| one.why.cmp(&other.why))
         });
         widened.dedup();
@@ -236,6 +236,8 @@ impl<'s, 'b> Schemas<'s, 'b> {
     }
 
     /// Reports a keyword that is not enforced.
+    // Not inlined, like those that fifty places call in other files.
+    #[inline(never)]
     fn report(&mut self, schema: Option<&'s Value>, keyword: &'static str, why: &'static str) {
         if self.reports.len() < REPORTS {
             self.reports.push(Report { schema, keyword, why });

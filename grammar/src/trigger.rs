@@ -65,8 +65,12 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
         Trigger::Word(word) => word.len(),
         Trigger::Pattern(_) => 0,
     };
-    triggers.sort_by_key(|trigger| std::cmp::Reverse(length(trigger)));
-    triggers
+    let mut sorted: Vec<Trigger> = Vec::with_capacity(triggers.len());
+    for trigger in triggers {
+        let at = sorted.partition_point(|other| length(other) >= length(&trigger));
+        sorted.insert(at, trigger);
+    }
+    sorted
 }
 
 /// The markers of a state with which a template may open a call, and the states after them.

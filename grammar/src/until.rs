@@ -4,7 +4,7 @@
 //! much of which marker has been read. This file only computes the table of states. It must not know about rules or
 //! formats.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// A marker at which text ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +112,14 @@ impl Until {
     }
 }
 
+/// Adds a character that leads to a target. The targets stay sorted.
+pub(crate) fn add_to(targets: &mut Vec<(usize, Vec<char>)>, target: usize, char: char) {
+    match targets.binary_search_by_key(&target, |(known, _)| *known) {
+        Ok(at) => targets[at].1.push(char),
+        Err(at) => targets.insert(at, (target, vec![char])),
+    }
+}
+
 struct Maker {
     patterns: Vec<Pattern>,
     /// All characters that occur in a stop.
@@ -131,7 +139,7 @@ impl Maker {
 
     fn text_state(&mut self, known: &Progresses) -> TextState {
         let mut transitions = Vec::new();
-        let mut targets: BTreeMap<usize, Vec<char>> = BTreeMap::new();
+        let mut targets: Vec<(usize, Vec<char>)> = Vec::new();
         let mut other: Option<usize> = None;
         if !known.must_complete {
             let plain = self.state(Progresses { items: Vec::new(), must_complete: false });
@@ -150,7 +158,7 @@ impl Maker {
             if let Some(next) = next
                 && Some(next) != other
             {
-                targets.entry(next).or_default().push(char);
+                add_to(&mut targets, next, char);
             }
         }
         for (target, chars) in targets {

@@ -44,10 +44,9 @@ const OTHER_VARIABLES: [&str; 14] = [
 
 /// The template variables that may switch thinking. Those whose name speaks of it come first.
 pub(super) fn switches(probe: &Probe<'_>) -> Vec<String> {
-    let mut names: Vec<String> =
-        probe.variables.iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).cloned().collect();
-    names.sort_by_key(|name| !speaks_of_thinking(name));
-    names
+    let names = || probe.variables.iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).cloned();
+    let of_thinking = names().filter(|name| speaks_of_thinking(name));
+    of_thinking.chain(names().filter(|name| !speaks_of_thinking(name))).collect()
 }
 
 /// Whether the name of a variable or of a tag says that it is about reasoning.

@@ -22,7 +22,7 @@ pub struct PromptPiece {
 pub(super) fn pieces(length: usize, parts: &PromptParts, by_model: &[Range<usize>]) -> Vec<PromptPiece> {
     let mut cuts: Vec<usize> = parts.cuts().chain(by_model.iter().flat_map(|range| [range.start, range.end])).collect();
     cuts.push(length);
-    cuts.sort();
+    cuts.sort_unstable();
     cuts.dedup();
     let mut pieces: Vec<PromptPiece> = Vec::new();
     let mut start = 0;

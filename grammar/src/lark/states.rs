@@ -3,9 +3,9 @@
 //! A text that excludes many markers, of which none leads anywhere, has a state for each beginning of each. llguidance
 //! looks at all states at once, and gives up at some two thousand transitions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use crate::until::{CharSet, Transition, Until};
+use crate::until::{CharSet, Transition, Until, add_to};
 
 /// A state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,14 +125,14 @@ impl Row {
     fn state(&self, alphabet: &[char], of: &[usize]) -> TextState {
         let class = |to: Option<usize>| to.and_then(|to| of.get(to).copied());
         let other = class(self.other);
-        let mut next: BTreeMap<usize, Vec<char>> = BTreeMap::new();
+        let mut next: Vec<(usize, Vec<char>)> = Vec::new();
         let mut elsewhere: Vec<char> = Vec::new();
         for (char, to) in alphabet.iter().zip(&self.chars) {
             let to = class(*to);
             if to != other || to.is_none() {
                 elsewhere.push(*char);
                 if let Some(to) = to {
-                    next.entry(to).or_default().push(*char);
+                    add_to(&mut next, to, *char);
                 }
             }
         }
