@@ -4,10 +4,10 @@ mod support;
 
 use support::{Failure, grammar, models};
 use unjinja_gbnf::{Grammar as Rules, Limits};
-use unjinja_grammar::{GrammarOptions, SpecialToken, Target, ToolChoice, Verdicts};
+use unjinja_grammar::{GrammarOptions, SpecialToken, Target, ToolChoice};
 use unjinja_grammar_engines::{Llguidance, Piece, Verdict, Vocabulary, XGrammar};
 use unjinja_runtime::abi::is_special_token;
-use unjinja_runtime::{ChatParser, Event, Options, Tools};
+use unjinja_runtime::{ChatParser, Options, Tools};
 use unjinja_testkit::grammars::tools;
 
 /// How many sentences of each grammar are read.
@@ -39,12 +39,11 @@ fn pieces<'t>(mut text: &'t str, tokens: &[&'t str]) -> Vec<Piece<'t>> {
 /// Whether the calls of a text keep to their schemas. Where closing markers are text, a grammar cannot count all raw text, says so, and
 /// lets shorter and longer ones through; where they are tokens, it counts.
 fn keeps_to_schemas(parser: &impl ChatParser, tools: &Tools, text: &str) -> bool {
-    let (mut verdicts, mut keeps) = (Verdicts::new(tools), true);
-    let mut stream = parser.stream(&Options::new().tools(tools));
-    let mut sink = |event: Event<'_>| keeps &= verdicts.event(&event).is_empty();
-    stream.push(text, &mut sink);
-    stream.finish(&mut sink);
-    keeps
+    parser.parse(text.into(), &Options::new().tools(tools)).tool_calls.iter().all(|call| {
+        let tool = tools.get(&call.name);
+        let arguments = serde_json::from_str(&call.arguments);
+        tool.zip(arguments.ok()).is_some_and(|(tool, arguments)| jsonschema::is_valid(&tool.parameters, &arguments))
+    })
 }
 
 #[test]
