@@ -39,8 +39,6 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
     let s = &*text.s;
     run.make(s.len())?;
     let part = |part: &str, encoding| text.part(run, part, encoding).map(Value::Str);
-    let all = |test: fn(char) -> bool| Ok(Value::bool(!s.is_empty() && s.chars().all(test)));
-    let number = |n: i128| Ok(Value::Int(n.into(), run.other([text.first_mark()])));
     if run.labels() && TESTS.contains(&method) {
         text.decide(run);
     }
@@ -81,48 +79,9 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
             };
             part(rest, Encoding::Slice)
         }
-        "startswith" | "endswith" => {
-            let [affix, start, end] = args.bind(method, ["affix", "start", "end"])?;
-            let affix = required(method, "affix", affix)?;
-            let Some((window, _)) = window(s, start, end)? else { return Ok(Value::bool(false)) };
-            let test = |affix: &Value| -> Outcome<bool> {
-                let affix = string_arg(affix)?;
-                Ok(if method == "startswith" { window.starts_with(affix) } else { window.ends_with(affix) })
-            };
-            if let Value::Tuple(tuple) = &affix {
-                for affix in &tuple.items {
-                    if test(affix)? {
-                        return Ok(Value::bool(true));
-                    }
-                }
-                return Ok(Value::bool(false));
-            }
-            test(&affix).map(Value::bool)
-        }
-        "find" | "rfind" | "index" | "rindex" => {
-            let [part, start, end] = args.bind(method, ["sub", "start", "end"])?;
-            let part = required(method, "sub", part)?;
-            let part = string_arg(&part)?;
-            let found = window(s, start, end)?.and_then(|(window, offset)| {
-                let at = if method.starts_with('r') { window.rfind(part) } else { window.find(part) }?;
-                Some(offset + window.get(..at)?.chars().count())
-            });
-            match found {
-                Some(at) => number(at as i128),
-                None if method.ends_with("find") => number(-1),
-                None => Err(Fault::new("substring not found")),
-            }
-        }
-        "count" => {
-            let [part, start, end] = args.bind(method, ["sub", "start", "end"])?;
-            let part = required(method, "sub", part)?;
-            let part = string_arg(&part)?;
-            let n = window(s, start, end)?.map_or(0, |(window, _)| match part {
-                "" => window.chars().count() + 1,
-                part => window.matches(part).count(),
-            });
-            number(n as i128)
-        }
+        "startswith" | "endswith" => has_affix(s, method, args),
+        "find" | "rfind" | "index" | "rindex" => find(run, text, method, args),
+        "count" => count(run, text, method, args),
         "replace" => {
             let [old, new, count] = args.bind(method, ["old", "new", "count"])?;
             let (old, new) = (required(method, "old", old)?, required(method, "new", new)?);
@@ -131,142 +90,223 @@ pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> 
             let count = integer(count)?.unwrap_or(-1);
             replace(run, text, string_arg(&old)?, &new, count).map(Value::Str)
         }
-        "split" | "rsplit" => {
-            let [separator, limit] = args.bind(method, ["sep", "maxsplit"])?;
-            let limit = integer(limit)?.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX - 1);
-            let parts = match separator {
-                None | Some(Value::None(_)) => split_spaces(s, limit, method == "rsplit"),
-                Some(separator) => {
-                    let separator = string_arg(&separator)?;
-                    if separator.is_empty() {
-                        return Err(Fault::new("empty separator"));
-                    }
-                    if method == "split" {
-                        s.splitn(limit + 1, separator).collect()
-                    } else {
-                        let mut parts: Vec<&str> = s.rsplitn(limit + 1, separator).collect();
-                        parts.reverse();
-                        parts
-                    }
-                }
-            };
-            run.make_items(parts.len() * 2)?;
-            let parts = parts.into_iter().map(|piece| part(piece, Encoding::Slice));
-            Value::list(run, parts.collect::<Outcome<_>>()?)
-        }
-        "partition" | "rpartition" => {
-            let [separator] = args.bind(method, ["sep"])?;
-            let separator = required(method, "sep", separator)?;
-            let separator = string_arg(&separator)?;
-            if separator.is_empty() {
-                return Err(Fault::new("empty separator"));
-            }
-            let found = if method == "partition" { s.split_once(separator) } else { s.rsplit_once(separator) };
-            let between = |a: &str, b: &str| s.get(a.len()..s.len() - b.len()).unwrap_or("");
-            let parts = match found {
-                Some((a, b)) => [a, between(a, b), b],
-                None if method == "partition" => [s, "", ""],
-                None => ["", "", s],
-            };
-            let parts = parts.into_iter().map(|piece| part(piece, Encoding::Slice));
-            Value::tuple(run, parts.collect::<Outcome<_>>()?)
-        }
-        "splitlines" => {
-            let [keep] = args.bind(method, ["keepends"])?;
-            let lines = lines(s, flag(keep, false));
-            run.make_items(lines.len() * 2)?;
-            let lines = lines.into_iter().map(|line| part(line, Encoding::Slice));
-            Value::list(run, lines.collect::<Outcome<_>>()?)
-        }
-        "join" => {
-            let [parts] = args.bind(method, ["iterable"])?;
-            let parts = required(method, "iterable", parts)?.elements(run)?;
-            let mut out = Buffer::default();
-            for (i, part) in parts.iter().enumerate() {
-                let Value::Str(part) = part else {
-                    return Err(part.fault(|t| format!("sequence item {i}: expected str instance, {t} found")));
-                };
-                let part = if text.safe { escape(run, part)? } else { part.clone() };
-                run.make(s.len() + part.s.len())?;
-                if i > 0 {
-                    out.push_text(run, text)?;
-                }
-                out.push_text(run, &part)?;
-            }
-            Ok(Value::Str(out.into_text(text.safe)))
-        }
-        "ljust" | "rjust" | "center" => {
-            let [width, fill] = args.bind(method, ["width", "fillchar"])?;
-            let width = required(method, "width", width)?.index()?;
-            let fill = match &fill {
-                None => ' ',
-                Some(fill) => {
-                    let mut chars = string_arg(fill)?.chars();
-                    match (chars.next(), chars.next()) {
-                        (Some(c), None) => c,
-                        _ => return Err(Fault::new("The fill character must be exactly one character long")),
-                    }
-                }
-            };
-            let side = match method {
-                "ljust" => Side::Left,
-                "rjust" => Side::Right,
-                _ => Side::Center,
-            };
-            justify(run, text, width, fill, side).map(Value::Str)
-        }
-        "zfill" => {
-            let [width] = args.bind(method, ["width"])?;
-            let width = required(method, "width", width)?.index()?;
-            let (sign, digits) = match s.chars().next() {
-                Some('+' | '-') => s.split_at(1),
-                _ => ("", s),
-            };
-            let mut out = Buffer::default();
-            out.push_sub(run, text, sign, None)?;
-            let missing = missing_width(run, digits, width - sign.len() as i128, '0')?;
-            out.fill('0', missing);
-            out.push_sub(run, text, digits, None)?;
-            Ok(Value::Str(out.into_text(text.safe)))
-        }
+        "split" | "rsplit" => split(run, text, method, args),
+        "partition" | "rpartition" => partition(run, text, method, args),
+        "splitlines" => split_lines(run, text, method, args),
+        "join" => join(run, text, method, args),
+        "ljust" | "rjust" | "center" => pad(run, text, method, args),
+        "zfill" => zero_fill(run, text, method, args),
         "expandtabs" => {
             let [size] = args.bind(method, ["tabsize"])?;
             let size = usize::try_from(integer(size)?.unwrap_or(8)).unwrap_or(0);
             expand_tabs(run, text, size).map(Value::Str)
         }
         "format" => str_format(run, text, &args.positional, &args.named).map(Value::Str),
-        "format_map" => {
-            let [mapping] = args.bind(method, ["mapping"])?;
-            let Value::Dict(dict) = required(method, "mapping", mapping)? else {
-                return Err(Fault::new("format_map() needs a mapping"));
-            };
-            let named: Vec<(Arc<str>, Value)> = dict
-                .map
-                .borrow()
-                .entries
-                .iter()
-                .filter_map(|e| Some((Arc::from(e.shown.as_str()?), e.value.clone())))
-                .collect();
-            str_format(run, text, &[], &named).map(Value::Str)
+        "format_map" => format_map(run, text, method, args),
+        name if name.starts_with("is") => is(s, name),
+        other => Err(no_such_method(other)),
+    }
+}
+
+/// A number that the text's marks go with.
+fn number(run: &Run, text: &Text, n: i128) -> Outcome<Value> {
+    Ok(Value::Int(n.into(), run.other([text.first_mark()])))
+}
+
+fn has_affix(s: &str, method: &str, args: Args) -> Outcome<Value> {
+    let [affix, start, end] = args.bind(method, ["affix", "start", "end"])?;
+    let affix = required(method, "affix", affix)?;
+    let Some((window, _)) = window(s, start, end)? else { return Ok(Value::bool(false)) };
+    let test = |affix: &Value| -> Outcome<bool> {
+        let affix = string_arg(affix)?;
+        Ok(if method == "startswith" { window.starts_with(affix) } else { window.ends_with(affix) })
+    };
+    if let Value::Tuple(tuple) = &affix {
+        for affix in &tuple.items {
+            if test(affix)? {
+                return Ok(Value::bool(true));
+            }
         }
+        return Ok(Value::bool(false));
+    }
+    test(&affix).map(Value::bool)
+}
+
+fn find(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let [part, start, end] = args.bind(method, ["sub", "start", "end"])?;
+    let part = required(method, "sub", part)?;
+    let part = string_arg(&part)?;
+    let found = window(&text.s, start, end)?.and_then(|(window, offset)| {
+        let at = if method.starts_with('r') { window.rfind(part) } else { window.find(part) }?;
+        Some(offset + window.get(..at)?.chars().count())
+    });
+    match found {
+        Some(at) => number(run, text, at as i128),
+        None if method.ends_with("find") => number(run, text, -1),
+        None => Err(Fault::new("substring not found")),
+    }
+}
+
+fn count(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let [part, start, end] = args.bind(method, ["sub", "start", "end"])?;
+    let part = required(method, "sub", part)?;
+    let part = string_arg(&part)?;
+    let n = window(&text.s, start, end)?.map_or(0, |(window, _)| match part {
+        "" => window.chars().count() + 1,
+        part => window.matches(part).count(),
+    });
+    number(run, text, n as i128)
+}
+
+fn split(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let s = &*text.s;
+    let [separator, limit] = args.bind(method, ["sep", "maxsplit"])?;
+    let limit = integer(limit)?.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX - 1);
+    let parts = match separator {
+        None | Some(Value::None(_)) => split_spaces(s, limit, method == "rsplit"),
+        Some(separator) => {
+            let separator = string_arg(&separator)?;
+            if separator.is_empty() {
+                return Err(Fault::new("empty separator"));
+            }
+            if method == "split" {
+                s.splitn(limit + 1, separator).collect()
+            } else {
+                let mut parts: Vec<&str> = s.rsplitn(limit + 1, separator).collect();
+                parts.reverse();
+                parts
+            }
+        }
+    };
+    run.make_items(parts.len() * 2)?;
+    let parts = parts.into_iter().map(|piece| text.part(run, piece, Encoding::Slice).map(Value::Str));
+    Value::list(run, parts.collect::<Outcome<_>>()?)
+}
+
+fn partition(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let s = &*text.s;
+    let [separator] = args.bind(method, ["sep"])?;
+    let separator = required(method, "sep", separator)?;
+    let separator = string_arg(&separator)?;
+    if separator.is_empty() {
+        return Err(Fault::new("empty separator"));
+    }
+    let found = if method == "partition" { s.split_once(separator) } else { s.rsplit_once(separator) };
+    let between = |a: &str, b: &str| s.get(a.len()..s.len() - b.len()).unwrap_or("");
+    let parts = match found {
+        Some((a, b)) => [a, between(a, b), b],
+        None if method == "partition" => [s, "", ""],
+        None => ["", "", s],
+    };
+    let parts = parts.into_iter().map(|piece| text.part(run, piece, Encoding::Slice).map(Value::Str));
+    Value::tuple(run, parts.collect::<Outcome<_>>()?)
+}
+
+fn split_lines(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let [keep] = args.bind(method, ["keepends"])?;
+    let lines = lines(&text.s, flag(keep, false));
+    run.make_items(lines.len() * 2)?;
+    let lines = lines.into_iter().map(|line| text.part(run, line, Encoding::Slice).map(Value::Str));
+    Value::list(run, lines.collect::<Outcome<_>>()?)
+}
+
+fn join(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let [parts] = args.bind(method, ["iterable"])?;
+    let parts = required(method, "iterable", parts)?.elements(run)?;
+    let mut out = Buffer::default();
+    for (i, part) in parts.iter().enumerate() {
+        let Value::Str(part) = part else {
+            return Err(part.fault(|t| format!("sequence item {i}: expected str instance, {t} found")));
+        };
+        let part = if text.safe { escape(run, part)? } else { part.clone() };
+        run.make(text.s.len() + part.s.len())?;
+        if i > 0 {
+            out.push_text(run, text)?;
+        }
+        out.push_text(run, &part)?;
+    }
+    Ok(Value::Str(out.into_text(text.safe)))
+}
+
+fn pad(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let [width, fill] = args.bind(method, ["width", "fillchar"])?;
+    let width = required(method, "width", width)?.index()?;
+    let fill = match &fill {
+        None => ' ',
+        Some(fill) => {
+            let mut chars = string_arg(fill)?.chars();
+            match (chars.next(), chars.next()) {
+                (Some(c), None) => c,
+                _ => return Err(Fault::new("The fill character must be exactly one character long")),
+            }
+        }
+    };
+    let side = match method {
+        "ljust" => Side::Left,
+        "rjust" => Side::Right,
+        _ => Side::Center,
+    };
+    justify(run, text, width, fill, side).map(Value::Str)
+}
+
+fn zero_fill(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let s = &*text.s;
+    let [width] = args.bind(method, ["width"])?;
+    let width = required(method, "width", width)?.index()?;
+    let (sign, digits) = match s.chars().next() {
+        Some('+' | '-') => s.split_at(1),
+        _ => ("", s),
+    };
+    let mut out = Buffer::default();
+    out.push_sub(run, text, sign, None)?;
+    let missing = missing_width(run, digits, width - sign.len() as i128, '0')?;
+    out.fill('0', missing);
+    out.push_sub(run, text, digits, None)?;
+    Ok(Value::Str(out.into_text(text.safe)))
+}
+
+fn format_map(run: &Run, text: &Text, method: &str, args: Args) -> Outcome<Value> {
+    let [mapping] = args.bind(method, ["mapping"])?;
+    let Value::Dict(dict) = required(method, "mapping", mapping)? else {
+        return Err(Fault::new("format_map() needs a mapping"));
+    };
+    let named: Vec<(Arc<str>, Value)> = dict
+        .map
+        .borrow()
+        .entries
+        .iter()
+        .filter_map(|e| Some((Arc::from(e.shown.as_str()?), e.value.clone())))
+        .collect();
+    str_format(run, text, &[], &named).map(Value::Str)
+}
+
+/// `isalnum` and the other tests of characters.
+fn is(s: &str, method: &str) -> Outcome<Value> {
+    let all = |test: fn(char) -> bool| !s.is_empty() && s.chars().all(test);
+    let is = match method {
         "isalnum" => all(char::is_alphanumeric),
         "isalpha" => all(char::is_alphabetic),
         "isdecimal" => all(|c| c.is_ascii_digit() || (c.is_numeric() && !c.is_ascii() && decimal(c))),
         "isdigit" => all(|c| c.is_ascii_digit() || (!c.is_ascii() && (decimal(c) || superscript(c)))),
         "isnumeric" => all(char::is_numeric),
         "isspace" => all(is_space),
-        "isascii" => Ok(Value::bool(s.is_ascii())),
-        "isprintable" => Ok(Value::bool(s.chars().all(printable))),
+        "isascii" => s.is_ascii(),
+        "isprintable" => s.chars().all(printable),
         "isidentifier" => {
             let mut chars = s.chars();
             let start = chars.next().is_some_and(|c| c == '_' || c.is_alphabetic());
-            Ok(Value::bool(start && chars.all(|c| c == '_' || c.is_alphanumeric())))
+            start && chars.all(|c| c == '_' || c.is_alphanumeric())
         }
-        "isupper" => Ok(Value::bool(s.chars().any(char::is_uppercase) && !s.chars().any(char::is_lowercase))),
-        "islower" => Ok(Value::bool(s.chars().any(char::is_lowercase) && !s.chars().any(char::is_uppercase))),
-        "istitle" => Ok(Value::bool(s.chars().any(|c| c.is_uppercase()) && title_of(s) == s)),
-        other => Err(Fault::new(format!("'str object' has no attribute '{other}'"))),
-    }
+        "isupper" => s.chars().any(char::is_uppercase) && !s.chars().any(char::is_lowercase),
+        "islower" => s.chars().any(char::is_lowercase) && !s.chars().any(char::is_uppercase),
+        "istitle" => s.chars().any(|c| c.is_uppercase()) && title_of(s) == s,
+        other => return Err(no_such_method(other)),
+    };
+    Ok(Value::bool(is))
+}
+
+fn no_such_method(name: &str) -> Fault {
+    Fault::new(format!("'str object' has no attribute '{name}'"))
 }
 
 fn not_a_string(value: &Value) -> Fault {
