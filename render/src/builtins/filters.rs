@@ -29,18 +29,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
             let replace = value.is_undefined() || (flag(boolean, false) && !value.holds(run));
             Ok(if replace { default.unwrap_or_else(|| Value::from("")) } else { value })
         }
-        "attr" => {
-            let [attribute] = args.bind(name, ["name"])?;
-            let attribute = required(name, "name", attribute)?;
-            let attribute = repr::soft_string(run, &attribute)?;
-            match &value {
-                // The keys of a dict are not attributes.
-                Value::Dict(_) if method_names::find(&value, &attribute.s).is_none() => {
-                    Ok(Value::undefined(format!("'dict object' has no attribute '{}'", attribute.s)))
-                }
-                _ => get_attr(run, &value, &attribute.s),
-            }
-        }
+        "attr" => attribute(run, &value, args),
         "length" | "count" => Ok(Value::int(value.length(run)? as i128).computed_from(run, &[&value])),
         "list" => match &value {
             Value::List(list) => Value::list_at(run, value.elements(run)?, list.source.clone()),
@@ -73,74 +62,97 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
         "join" => join(run, &value, args),
         "map" => map(run, &value, args),
         "select" | "reject" | "selectattr" | "rejectattr" => select(run, name, &value, args),
-        "sort" => {
-            let [reverse, sensitive, attribute] = args.bind(name, ["reverse", "case_sensitive", "attribute"])?;
-            let folded = !flag(sensitive, false);
-            let getters = match &attribute {
-                Some(Value::Str(several)) => several.s.split(',').map(|a| Getter::of_path(a, folded)).collect(),
-                other => vec![Getter::new(other.as_ref(), folded)?],
-            };
-            let mut keyed = Vec::new();
-            for item in value.elements(run)? {
-                let keys = getters.iter().map(|g| g.get(run, &item)).collect::<Outcome<_>>()?;
-                keyed.push((Value::list(run, keys)?, item));
-            }
-            Value::list(run, sort(run, keyed, flag(reverse, false))?)
-        }
+        "sort" => sorted(run, &value, args),
         "dictsort" => dictsort(run, &value, args),
-        "unique" => {
-            let [sensitive, attribute] = args.bind(name, ["case_sensitive", "attribute"])?;
-            let getter = Getter::new(attribute.as_ref(), !flag(sensitive, false))?;
-            let (mut seen, mut items) = (std::collections::HashSet::new(), Vec::new());
-            for item in value.elements(run)? {
-                if seen.insert(getter.get(run, &item)?.key(run)?) {
-                    items.push(item);
-                }
-            }
-            Value::iter(run, items)
-        }
-        "min" | "max" => {
-            let [sensitive, attribute] = args.bind(name, ["case_sensitive", "attribute"])?;
-            let getter = Getter::new(attribute.as_ref(), !flag(sensitive, false))?;
-            let mut best: Option<(Value, Value)> = None;
-            for item in value.elements(run)? {
-                let key = getter.get(run, &item)?;
-                let better = match &best {
-                    None => true,
-                    Some((than, _)) => match name {
-                        "min" => order(run, &key, than)?.is_some_and(|o| o.is_lt()),
-                        _ => order(run, &key, than)?.is_some_and(|o| o.is_gt()),
-                    },
-                };
-                if better {
-                    best = Some((key, item));
-                }
-            }
-            Ok(best.map_or_else(|| Value::undefined("No aggregated item, sequence was empty."), |(_, item)| item))
-        }
-        "sum" => {
-            let [attribute, start] = args.bind(name, ["attribute", "start"])?;
-            let getter = Getter::new(attribute.as_ref().filter(|a| !matches!(a, Value::None(_))), false)?;
-            let mut total = start.unwrap_or(Value::int(0));
-            if matches!(total, Value::Str(_)) {
-                return Err(Fault::new("sum() can't sum strings [use ''.join(seq) instead]"));
-            }
-            for item in value.elements(run)? {
-                total = arith(run, Arith::Add, &total, &getter.get(run, &item)?)?;
-            }
-            Ok(total)
-        }
-        "batch" | "slice" => {
-            let [size, fill] = args.bind(name, ["size", "fill_with"])?;
-            let size = required(name, "size", size)?.index()?;
-            let fill = fill.filter(|f| !matches!(f, Value::None(_)));
-            let items = value.elements(run)?;
-            let parts = if name == "batch" { batch(run, items, size, fill)? } else { slices(run, items, size, fill)? };
-            Value::iter(run, parts)
-        }
+        "unique" => unique(run, &value, args),
+        "min" | "max" => extreme(run, name, &value, args),
+        "sum" => sum(run, &value, args),
+        "batch" | "slice" => grouped(run, name, &value, args),
         "groupby" => group_by(run, &value, args),
         _ => Err(Fault::new(format!("No filter named '{name}'."))),
     }
+}
+
+fn attribute(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
+    let [attribute] = args.bind("attr", ["name"])?;
+    let attribute = required("attr", "name", attribute)?;
+    let attribute = repr::soft_string(run, &attribute)?;
+    match value {
+        // The keys of a dict are not attributes.
+        Value::Dict(_) if method_names::find(value, &attribute.s).is_none() => {
+            Ok(Value::undefined(format!("'dict object' has no attribute '{}'", attribute.s)))
+        }
+        _ => get_attr(run, value, &attribute.s),
+    }
+}
+
+fn sorted(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
+    let [reverse, sensitive, attribute] = args.bind("sort", ["reverse", "case_sensitive", "attribute"])?;
+    let folded = !flag(sensitive, false);
+    let getters = match &attribute {
+        Some(Value::Str(several)) => several.s.split(',').map(|a| Getter::of_path(a, folded)).collect(),
+        other => vec![Getter::new(other.as_ref(), folded)?],
+    };
+    let mut keyed = Vec::new();
+    for item in value.elements(run)? {
+        let keys = getters.iter().map(|g| g.get(run, &item)).collect::<Outcome<_>>()?;
+        keyed.push((Value::list(run, keys)?, item));
+    }
+    Value::list(run, sort(run, keyed, flag(reverse, false))?)
+}
+
+fn unique(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
+    let [sensitive, attribute] = args.bind("unique", ["case_sensitive", "attribute"])?;
+    let getter = Getter::new(attribute.as_ref(), !flag(sensitive, false))?;
+    let (mut seen, mut items) = (std::collections::HashSet::new(), Vec::new());
+    for item in value.elements(run)? {
+        if seen.insert(getter.get(run, &item)?.key(run)?) {
+            items.push(item);
+        }
+    }
+    Value::iter(run, items)
+}
+
+fn extreme(run: &Run, name: &str, value: &Value, args: Args) -> Outcome<Value> {
+    let [sensitive, attribute] = args.bind(name, ["case_sensitive", "attribute"])?;
+    let getter = Getter::new(attribute.as_ref(), !flag(sensitive, false))?;
+    let mut best: Option<(Value, Value)> = None;
+    for item in value.elements(run)? {
+        let key = getter.get(run, &item)?;
+        let better = match &best {
+            None => true,
+            Some((than, _)) => match name {
+                "min" => order(run, &key, than)?.is_some_and(|o| o.is_lt()),
+                _ => order(run, &key, than)?.is_some_and(|o| o.is_gt()),
+            },
+        };
+        if better {
+            best = Some((key, item));
+        }
+    }
+    Ok(best.map_or_else(|| Value::undefined("No aggregated item, sequence was empty."), |(_, item)| item))
+}
+
+fn sum(run: &Run, value: &Value, args: Args) -> Outcome<Value> {
+    let [attribute, start] = args.bind("sum", ["attribute", "start"])?;
+    let getter = Getter::new(attribute.as_ref().filter(|a| !matches!(a, Value::None(_))), false)?;
+    let mut total = start.unwrap_or(Value::int(0));
+    if matches!(total, Value::Str(_)) {
+        return Err(Fault::new("sum() can't sum strings [use ''.join(seq) instead]"));
+    }
+    for item in value.elements(run)? {
+        total = arith(run, Arith::Add, &total, &getter.get(run, &item)?)?;
+    }
+    Ok(total)
+}
+
+fn grouped(run: &Run, name: &str, value: &Value, args: Args) -> Outcome<Value> {
+    let [size, fill] = args.bind(name, ["size", "fill_with"])?;
+    let size = required(name, "size", size)?.index()?;
+    let fill = fill.filter(|f| !matches!(f, Value::None(_)));
+    let items = value.elements(run)?;
+    let parts = if name == "batch" { batch(run, items, size, fill)? } else { slices(run, items, size, fill)? };
+    Value::iter(run, parts)
 }
 
 fn first(run: &Run, value: &Value) -> Outcome<Value> {
