@@ -70,45 +70,7 @@ pub(crate) fn format(run: &Run, format: &Text, args: &Value) -> Outcome<Value> {
             None => next.next().cloned().ok_or_else(missing)?,
         };
         let start = out.len();
-        match kind {
-            's' | 'r' | 'a' => {
-                let text = match kind {
-                    's' => match &value {
-                        Value::Str(text) if format.safe => escape(run, text)?,
-                        other => repr::soft_string(run, other)?,
-                    },
-                    _ => repr::repr(run, &value)?,
-                };
-                spec.align = spec.align.or(Some('>'));
-                spec.zero = false;
-                pad_text(run, &text, &spec, &mut out)?;
-            }
-            'c' => {
-                let text = match value.as_int().and_then(|i| u32::try_from(i).ok()).and_then(char::from_u32) {
-                    Some(c) => Text::marked(&*c.encode_utf8(&mut [0; 4]), run.other([value.mark()])),
-                    None => repr::soft_string(run, &value)?,
-                };
-                spec.align = spec.align.or(Some('>'));
-                pad_text(run, &text, &spec, &mut out)?;
-            }
-            'd' | 'i' | 'u' | 'x' | 'X' | 'o' => {
-                let int = match &value {
-                    Value::Float(f, _) if f.is_finite() && "diu".contains(kind) => *f as i128,
-                    other => other.as_int().ok_or_else(|| {
-                        other.fault(|t| format!("%{kind} format: a real number is required, not {t}"))
-                    })?,
-                };
-                spec.kind = Some(if "iu".contains(kind) { 'd' } else { kind });
-                integer(run, int, value.mark(), &spec, &mut out)?;
-            }
-            'f' | 'F' | 'e' | 'E' | 'g' | 'G' => {
-                let number =
-                    value.as_float().ok_or_else(|| value.fault(|t| format!("must be real number, not {t}")))?;
-                spec.kind = Some(kind);
-                float(run, number, value.mark(), &spec, &mut out)?;
-            }
-            other => return Err(Fault::new(format!("unsupported format character '{other}'"))),
-        }
+        convert(run, kind, &value, spec, format.safe, &mut out)?;
         run.scan(out.len() - start)?;
     }
     if next.next().is_some() && !used_mapping && !matches!(args, Value::Dict(_) | Value::List(_)) {
@@ -116,4 +78,47 @@ pub(crate) fn format(run: &Run, format: &Text, args: &Value) -> Outcome<Value> {
     }
     out.push_sub(run, format, rest, None)?;
     Ok(Value::Str(out.into_text(format.safe)))
+}
+
+/// Writes one value by the letter of its field.
+fn convert(run: &Run, kind: char, value: &Value, mut spec: Spec, safe: bool, out: &mut Buffer) -> Outcome<()> {
+    match kind {
+        's' | 'r' | 'a' => {
+            let text = match kind {
+                's' => match value {
+                    Value::Str(text) if safe => escape(run, text)?,
+                    other => repr::soft_string(run, other)?,
+                },
+                _ => repr::repr(run, value)?,
+            };
+            spec.align = spec.align.or(Some('>'));
+            spec.zero = false;
+            pad_text(run, &text, &spec, out)?;
+        }
+        'c' => {
+            let text = match value.as_int().and_then(|i| u32::try_from(i).ok()).and_then(char::from_u32) {
+                Some(c) => Text::marked(&*c.encode_utf8(&mut [0; 4]), run.other([value.mark()])),
+                None => repr::soft_string(run, value)?,
+            };
+            spec.align = spec.align.or(Some('>'));
+            pad_text(run, &text, &spec, out)?;
+        }
+        'd' | 'i' | 'u' | 'x' | 'X' | 'o' => {
+            let int = match value {
+                Value::Float(f, _) if f.is_finite() && "diu".contains(kind) => *f as i128,
+                other => other
+                    .as_int()
+                    .ok_or_else(|| other.fault(|t| format!("%{kind} format: a real number is required, not {t}")))?,
+            };
+            spec.kind = Some(if "iu".contains(kind) { 'd' } else { kind });
+            integer(run, int, value.mark(), &spec, out)?;
+        }
+        'f' | 'F' | 'e' | 'E' | 'g' | 'G' => {
+            let number = value.as_float().ok_or_else(|| value.fault(|t| format!("must be real number, not {t}")))?;
+            spec.kind = Some(kind);
+            float(run, number, value.mark(), &spec, out)?;
+        }
+        other => return Err(Fault::new(format!("unsupported format character '{other}'"))),
+    }
+    Ok(())
 }

@@ -110,146 +110,66 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
     let Some((second, first)) = places else {
         return gap(Experiment::T5, "two arguments, one after the other", quoted(&both.text));
     };
-    let open = &one.text[..name.start];
-    let head = &one.text[name.end..alone.key.start]; // name suffix, start of arguments, prefix of an argument's name
     let between = &one.text[alone.key.end..alone.value.start];
-    let step = &both.text[first.end()..second.key.start]; // value suffix, separator, prefix of the next name
-    let tail = &both.text[second.end()..]; // value suffix, end of arguments, closers
     if both.text[second.key.end..second.value.start] != *between {
         let expected = "the same text between name and value of both arguments";
         return gap(Experiment::T4, expected, quoted(&both.text));
     }
-    // T6: no argument at all. What is there without arguments, too, does not belong to an argument's name.
+    // T6: no argument at all.
     let none = of(&calls.no_arguments);
     let none = none.as_ref().and_then(|none| Some(&none.text[none.first(MessagePart::Name(0))?.end..]));
-    let belongs_to_name = none.map_or(0, |none| text::common_prefix(head, none));
-    let prefix_length = text::common_suffix(head, step).max(unfinished(head, step));
-    let shorter = head.len() - belongs_to_name;
-    let prefix_length = match head[head.len() - prefix_length.min(shorter)..].trim() {
-        "" if !head[head.len() - prefix_length..].trim().is_empty() => prefix_length,
-        _ => prefix_length.min(shorter),
-    };
     let literal = encoding.quote.is_some();
-    let prefix_length = match none.filter(|_| !literal) {
-        Some(none) => whole_prefix(head, step, tail, none, prefix_length).unwrap_or(prefix_length),
-        None => prefix_length,
+    let texts = Texts {
+        head: &one.text[name.end..alone.key.start],
+        step: &both.text[first.end()..second.key.start],
+        tail: &both.text[second.end()..],
+        none,
     };
-    let name_prefix = &step[step.len() - prefix_length..];
-    let rest = &step[..step.len() - prefix_length];
-    let mut suffix_length = if literal { 0 } else { text::common_prefix(rest, tail) };
-    // White space that is there without arguments, too, does not belong to a value.
-    let belongs_to_name = belongs_to_name.min(head.len() - prefix_length);
-    let closers = none.map_or(0, |none| text::common_suffix(tail, &none[belongs_to_name..]));
-    let before_closers = tail.len() - closers;
-    if before_closers < suffix_length && tail[before_closers..suffix_length].trim().is_empty() {
-        suffix_length = before_closers;
-    }
-    let (value_suffix, separator) = rest.split_at(suffix_length);
+    let cuts = Cuts::of(&texts, literal);
     // A value may end at a line break, or at a separator that the name of an argument follows.
-    let ends = !value_suffix.trim().is_empty() || value_suffix.contains('\n') || !separator.trim().is_empty();
+    let ends =
+        !cuts.value_suffix.trim().is_empty() || cuts.value_suffix.contains('\n') || !cuts.separator.trim().is_empty();
     if !ends && !literal && alone.again.is_none() {
-        return gap(Experiment::A2, "a marker after each argument's value", quoted(step));
+        return gap(Experiment::A2, "a marker after each argument's value", quoted(texts.step));
     }
-    let head_rest = &head[..head.len() - prefix_length];
-    let name_suffix_length = match none {
-        Some(none) => {
-            let common = text::common_prefix(head_rest, none);
-            if common == 0 || head_rest[common..].trim().is_empty() { head_rest.len() } else { common }
-        }
-        None => head_rest.len(),
+    let (middle, call_id) = match &bodies.two {
+        Some(pair) => between_calls(pair, &quote, texts.head, cuts.value_suffix)?,
+        None => (None, None),
     };
-    let name_suffix_length = name_suffix_length.max(text::end_of_repeated_name(head_rest));
-    let (name_suffix, arguments_start) = head_rest.split_at(name_suffix_length);
-    let after_values = &tail[suffix_length..];
-    // Two calls.
-    let (mut middle, mut call_id) = (None, None);
-    if let Some(pair) = &bodies.two {
-        let ends = pair
-            .first(MessagePart::Name(0))
-            .and_then(|name| Argument::of(pair, &quote, 0, 0, name.end))
-            .and_then(|first| Some((first.end(), pair.from(first.end(), MessagePart::Name(1))?)));
-        let Some((from, second_name)) = ends else {
-            return gap(Experiment::T2, "each of two calls to look like a call alone", quoted(&pair.text));
-        };
-        let text = &pair.text[from..second_name.start];
-        let second_head =
-            pair.from(second_name.end, MessagePart::Key(1, 0)).map(|key| &pair.text[second_name.end..key.start]);
-        call_id = second_head.filter(|second| *second != head).and_then(|second| counted(head, second));
-        middle = Some(text.strip_prefix(value_suffix).unwrap_or(text));
-    }
-    let around = Around::split(open, middle, after_values, &bodies.turn_end);
-    // A token before every tag: before an argument's name, and before what closes the call.
-    let before_tags = name_prefix.rfind('<').map_or("", |open| name_prefix[..open].trim());
-    let is_before_all = !before_tags.is_empty() && after_values.trim_start().starts_with(before_tags);
-    let before_tags = if is_before_all { before_tags } else { "" };
-    let (start, prefix) = split_prefix(&around.per_call_start, &bodies.prompted_header, before_tags);
-    let bracket = name_suffix
-        .trim_end()
-        .chars()
-        .last()
-        .map(closing)
-        .filter(|closing| !closing.is_empty() && around.per_call_end.trim_start().starts_with(closing));
-    let named_close = text::end_of_repeated_name(&around.per_call_end);
-    let (close, call_end) = if named_close > 0 {
-        around.per_call_end.split_at(named_close)
-    } else if literal || bracket.is_some() {
-        // The bracket that the name opened is closed first.
-        let end = &around.per_call_end;
-        let bracket = end.trim_start().chars().next().map_or(0, char::len_utf8);
-        end.split_at(end.len() - end.trim_start().len() + bracket)
-    } else {
-        split_close(prefix, &around.per_call_end, before_tags)
-    };
-    // The text between name and value: the end of the name and the beginning of the value.
-    let (argument_suffix, value_prefix) = if literal { (between, "") } else { split_between(between) };
-    let types = encoding.before_other.as_deref().and_then(|other| type_word(between, other));
-    let other = encoding.before_other.as_deref().filter(|_| types.is_none()).map(split_between);
-    if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
-        let seen = format!("{value_prefix:?} before strings, {other_prefix:?} before others");
-        return gap(Experiment::A2, "the same text before every value", seen);
-    }
-    let mut arguments = Arguments {
-        start: arguments_start.to_owned(),
-        name_prefix: name_prefix.to_owned(),
-        name_suffix: argument_suffix.to_owned(),
-        other_name_suffix: other.map_or(String::new(), |(suffix, _)| suffix.to_owned()),
-        // A token around strings, not a quote of JSON or Python.
-        quote: if matches!(quote.as_str(), "\"" | "'") { String::new() } else { quote },
-        value_prefix: value_prefix.to_owned(),
-        value_suffix: value_suffix.to_owned(),
-        separator: separator.to_owned(),
-        cdata: calls.markup.as_ref().is_some_and(|turn| turn.text.contains(&format!("<![CDATA[{MARKUP}]]>"))),
-        ..Arguments::default()
-    };
-    if let Some((prefix, suffix)) = types {
-        (arguments.type_prefix, arguments.type_suffix) = (prefix, suffix);
-        (arguments.name_suffix, arguments.value_prefix) = (String::new(), String::new());
-    }
+    let around = Around::split(&one.text[..name.start], middle, cuts.after_values, &bodies.turn_end);
+    let function = FunctionCuts::of(&around, &cuts, &bodies.prompted_header, literal);
+    let mut arguments = arguments(&encoding, between, &cuts)?;
+    arguments.cdata = calls.markup.as_ref().is_some_and(|turn| turn.text.contains(&format!("<![CDATA[{MARKUP}]]>")));
     if let Some(again) = &alone.again {
         arguments.close_prefix = one.text[alone.value.end..again.start].to_owned();
         arguments.close_suffix = std::mem::take(&mut arguments.value_suffix);
         arguments.nested = writes_nested(calls, &arguments);
         arguments.item = item_of(calls, &arguments).filter(|_| arguments.nested).unwrap_or_default();
     }
-    let (mut name_suffix, mut id) = (name_suffix.to_owned(), CallId::default());
+    let (mut name_suffix, mut id) = (cuts.name_suffix.to_owned(), CallId::default());
     if let Some((prefix, suffix)) = call_id.filter(|(prefix, _)| name_suffix.starts_with(prefix)) {
-        let suffix = suffix.strip_suffix(&head[head.len() - prefix_length..]).unwrap_or(suffix);
+        let suffix = suffix.strip_suffix(cuts.first_name_prefix).unwrap_or(suffix);
         id = CallId {
             position: CallIdPosition::BetweenFuncAndArgs,
             prefix: prefix.to_owned(),
-            suffix: suffix.strip_suffix(arguments_start).unwrap_or(suffix).to_owned(),
+            suffix: suffix.strip_suffix(cuts.arguments_start).unwrap_or(suffix).to_owned(),
         };
         name_suffix.clear();
     }
     let tools = Tools {
         format: if literal { ToolFormat::CallExpression } else { ToolFormat::TagWithTagged },
         uses_python_dicts: !literal && prints_python(calls),
-        function: Function { name_prefix: prefix.to_owned(), name_suffix, close: close.to_owned() },
+        function: Function {
+            name_prefix: function.name_prefix.to_owned(),
+            name_suffix,
+            close: function.close.to_owned(),
+        },
         arguments,
         call_id: id,
         ..Tools::default()
     };
-    let mut around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
+    let (start, end) = (function.start.to_owned(), function.end.to_owned());
+    let mut around = Around { per_call_start: start, per_call_end: end, ..around.clone() };
     let in_lines = around.separator.is_empty() && !around.section_end.trim().is_empty();
     if literal && in_lines && around.per_call_end.trim().is_empty() {
         // White space between two expressions separates them; the last one has it too.
@@ -257,6 +177,152 @@ pub(super) fn find(calls: &CallTurns, frame: &Frame, bodies: &Bodies) -> Result<
         around.section_end.insert_str(0, &around.separator);
     }
     Ok(around.apply(tools, &bodies.lead))
+}
+
+/// The texts that T5 and T6 compare.
+struct Texts<'t> {
+    /// From the function's name to the first argument's name: the name's suffix, the start of the arguments, the prefix of an argument's
+    /// name.
+    head: &'t str,
+    /// From a value to the next argument's name: the value's suffix, the separator, the prefix of an argument's name.
+    step: &'t str,
+    /// After the last value: its suffix, the end of the arguments, the closers.
+    tail: &'t str,
+    /// After the function's name in a call without arguments.
+    none: Option<&'t str>,
+}
+
+/// Those texts, cut into the parts of the format.
+struct Cuts<'t> {
+    name_suffix: &'t str,
+    arguments_start: &'t str,
+    /// The prefix of an argument's name, before the first one and before another one.
+    first_name_prefix: &'t str,
+    name_prefix: &'t str,
+    value_suffix: &'t str,
+    separator: &'t str,
+    after_values: &'t str,
+}
+
+impl<'t> Cuts<'t> {
+    fn of(texts: &Texts<'t>, literal: bool) -> Self {
+        let Texts { head, step, tail, none } = *texts;
+        // What is there without arguments, too, does not belong to an argument's name.
+        let belongs_to_name = none.map_or(0, |none| text::common_prefix(head, none));
+        let prefix_length = prefix_length(texts, head.len() - belongs_to_name, literal);
+        let (head, first_name_prefix) = head.split_at(head.len() - prefix_length);
+        let (step, name_prefix) = step.split_at(step.len() - prefix_length);
+        let mut suffix_length = if literal { 0 } else { text::common_prefix(step, tail) };
+        // White space that is there without arguments, too, does not belong to a value.
+        let belongs_to_name = belongs_to_name.min(head.len());
+        let closers = none.map_or(0, |none| text::common_suffix(tail, &none[belongs_to_name..]));
+        let before_closers = tail.len() - closers;
+        if before_closers < suffix_length && tail[before_closers..suffix_length].trim().is_empty() {
+            suffix_length = before_closers;
+        }
+        let (value_suffix, separator) = step.split_at(suffix_length);
+        let common = none.map_or(0, |none| text::common_prefix(head, none));
+        let name_suffix_length = if common == 0 || head[common..].trim().is_empty() { head.len() } else { common };
+        let (name_suffix, arguments_start) = head.split_at(name_suffix_length.max(text::end_of_repeated_name(head)));
+        let after_values = &tail[suffix_length..];
+        Self { name_suffix, arguments_start, first_name_prefix, name_prefix, value_suffix, separator, after_values }
+    }
+}
+
+/// The length of the text that begins an argument's name, of which at most `shorter` bytes come from the argument.
+fn prefix_length(texts: &Texts, shorter: usize, literal: bool) -> usize {
+    let Texts { head, step, tail, none } = *texts;
+    let longest = text::common_suffix(head, step).max(unfinished(head, step));
+    let length = match head[head.len() - longest.min(shorter)..].trim() {
+        "" if !head[head.len() - longest..].trim().is_empty() => longest,
+        _ => longest.min(shorter),
+    };
+    none.filter(|_| !literal).and_then(|none| whole_prefix(head, step, tail, none, length)).unwrap_or(length)
+}
+
+/// The text from the first call's last value to the second call's name, and the texts around a call's id.
+type BetweenCalls<'t> = (Option<&'t str>, Option<(&'t str, &'t str)>);
+
+/// T2: two calls.
+fn between_calls<'t>(
+    pair: &'t LabelledTurn,
+    quote: &str,
+    head: &'t str,
+    value_suffix: &str,
+) -> Result<BetweenCalls<'t>, Gap> {
+    let ends = pair
+        .first(MessagePart::Name(0))
+        .and_then(|name| Argument::of(pair, quote, 0, 0, name.end))
+        .and_then(|first| Some((first.end(), pair.from(first.end(), MessagePart::Name(1))?)));
+    let Some((from, second_name)) = ends else {
+        return gap(Experiment::T2, "each of two calls to look like a call alone", quoted(&pair.text));
+    };
+    let text = &pair.text[from..second_name.start];
+    let second_head =
+        pair.from(second_name.end, MessagePart::Key(1, 0)).map(|key| &pair.text[second_name.end..key.start]);
+    let call_id = second_head.filter(|second| *second != head).and_then(|second| counted(head, second));
+    Ok((Some(text.strip_prefix(value_suffix).unwrap_or(text)), call_id))
+}
+
+/// The text around one call, cut into that of the call and that of its function.
+struct FunctionCuts<'t> {
+    start: &'t str,
+    name_prefix: &'t str,
+    close: &'t str,
+    end: &'t str,
+}
+
+impl<'t> FunctionCuts<'t> {
+    fn of(around: &'t Around, cuts: &Cuts, prompted_header: &str, literal: bool) -> Self {
+        // A token before every tag: before an argument's name, and before what closes the call.
+        let before_tags = cuts.name_prefix.rfind('<').map_or("", |open| cuts.name_prefix[..open].trim());
+        let is_before_all = !before_tags.is_empty() && cuts.after_values.trim_start().starts_with(before_tags);
+        let before_tags = if is_before_all { before_tags } else { "" };
+        let (start, name_prefix) = split_prefix(&around.per_call_start, prompted_header, before_tags);
+        let end = around.per_call_end.as_str();
+        let last = cuts.name_suffix.trim_end().chars().last();
+        let opens_bracket =
+            last.map(closing).is_some_and(|closing| !closing.is_empty() && end.trim_start().starts_with(closing));
+        let named_close = text::end_of_repeated_name(end);
+        let (close, end) = if named_close > 0 {
+            end.split_at(named_close)
+        } else if literal || opens_bracket {
+            // The bracket that the name opened is closed first.
+            let bracket = end.trim_start().chars().next().map_or(0, char::len_utf8);
+            end.split_at(end.len() - end.trim_start().len() + bracket)
+        } else {
+            split_close(name_prefix, end, before_tags)
+        };
+        Self { start, name_prefix, close, end }
+    }
+}
+
+/// The markers of arguments. `between` is the text between an argument's name and its value.
+fn arguments(encoding: &Encoding, between: &str, cuts: &Cuts) -> Result<Arguments, Gap> {
+    let (name_suffix, value_prefix) = if encoding.quote.is_some() { (between, "") } else { split_between(between) };
+    let types = encoding.before_other.as_deref().and_then(|other| type_word(between, other));
+    let other = encoding.before_other.as_deref().filter(|_| types.is_none()).map(split_between);
+    if let Some((_, other_prefix)) = other.filter(|(_, other_prefix)| *other_prefix != value_prefix) {
+        let seen = format!("{value_prefix:?} before strings, {other_prefix:?} before others");
+        return gap(Experiment::A2, "the same text before every value", seen);
+    }
+    let mut arguments = Arguments {
+        start: cuts.arguments_start.to_owned(),
+        name_prefix: cuts.name_prefix.to_owned(),
+        name_suffix: name_suffix.to_owned(),
+        other_name_suffix: other.map_or(String::new(), |(suffix, _)| suffix.to_owned()),
+        // A token around strings, not a quote of JSON or Python.
+        quote: encoding.quote.clone().filter(|quote| !matches!(quote.as_str(), "\"" | "'")).unwrap_or_default(),
+        value_prefix: value_prefix.to_owned(),
+        value_suffix: cuts.value_suffix.to_owned(),
+        separator: cuts.separator.to_owned(),
+        ..Arguments::default()
+    };
+    if let Some((prefix, suffix)) = types {
+        (arguments.type_prefix, arguments.type_suffix) = (prefix, suffix);
+        (arguments.name_suffix, arguments.value_prefix) = (String::new(), String::new());
+    }
+    Ok(arguments)
 }
 
 /// The bracket that closes another one; empty if it opens nothing.
