@@ -136,7 +136,7 @@ impl Observed {
         if let Some(calls) = &calls {
             let read = probe.fields_read(&AssistantMessage::calls(&[Call::probe(0)]), calls.style);
             fields.extend(read);
-            fields.sort();
+            fields.sort_unstable();
             fields.dedup();
         }
         let switches = switches(probe);

@@ -202,7 +202,7 @@ fn special_tokens<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found) -> Resu
     let (Some((at, count)), Some((types, typed))) = (found.tokens, found.types) else { return Ok(None) };
     let special = cursor.positions(types, typed.min(count), CONTROL, MOST_SPECIAL).map_err(|p| p.of(TOKEN_TYPES))?;
     let mut tokens = cursor.items(at, &special, LONGEST_TOKEN).map_err(|problem| problem.of(TOKENS))?;
-    tokens.sort();
+    tokens.sort_unstable();
     tokens.dedup();
     Ok(Some(tokens))
 }

@@ -127,7 +127,7 @@ fn special_tokens_of(object: &Map<String, Value>) -> Option<Vec<String>> {
     let is_special = |token: &&Value| token.get("special").and_then(Value::as_bool) == Some(true);
     let added = added.into_iter().flat_map(|added| added.values()).filter(is_special);
     let mut tokens: Vec<String> = added.chain(listed).filter_map(token_text).collect();
-    tokens.sort();
+    tokens.sort_unstable();
     tokens.dedup();
     Some(tokens)
 }

@@ -145,12 +145,17 @@ impl<'a> Reader<'a> {
         self.shape.is_some() && self.depth < MAX_DEPTH
     }
 
-    fn table<'de, V: Visitor<'de>>(
-        self,
-        entries: &'a [(String, Node)],
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
+    /// The entries of a table; of a placeholder, none.
+    fn entries(&self) -> Result<&'a [(String, Node)], Fault> {
+        match self.value() {
+            None => Ok(&[]),
+            Some(Value::Table(entries)) => Ok(entries),
+            Some(_) => Err(self.type_fault("a table")),
+        }
+    }
+
+    /// The keys that a model gets: those of a table that are not skipped, and placeholders.
+    fn keys(&self, entries: &'a [(String, Node)], fields: &'static [&'static str]) -> Vec<(&'a str, Option<&'a Node>)> {
         // Required keys that an earlier reading missed are given as placeholders.
         let is_absent = |field: &&&'static str| {
             let placeholder = self.marks.get(&text::join(&self.path, field)) == Some(&Mark::Placeholder);
@@ -160,17 +165,27 @@ impl<'a> Reader<'a> {
         let mut keys: Vec<(&'a str, Option<&'a Node>)> =
             entries.iter().map(|(name, node)| (name.as_str(), Some(node))).chain(absent).collect();
         keys.retain(|(name, _)| self.marks.get(&text::join(&self.path, name)) != Some(&Mark::Skip));
+        keys
+    }
+
+    // What does not depend on the visitor is in functions of its own, because serde makes a copy of this one for each type.
+    fn table<'de, V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        let keys = self.keys(self.entries()?, fields);
         let map = Entries { parent: self.clone(), keys: keys.into_iter(), next: None };
         visitor.visit_map(map).map_err(|fault: Fault| self.at_place(fault))
     }
 
-    /// The items of an array; of a placeholder, so many.
+    /// The items of an array; of a placeholder, `placeholders` of them.
+    fn nodes(&self, placeholders: usize) -> Result<Vec<Option<&'a Node>>, Fault> {
+        match self.value() {
+            Some(Value::Array(items)) => Ok(items.iter().map(Some).collect()),
+            Some(_) => Err(self.type_fault("an array")),
+            None => Ok(vec![None; placeholders]),
+        }
+    }
+
     fn items<'de, V: Visitor<'de>>(self, placeholders: usize, visitor: V) -> Result<V::Value, Fault> {
-        let items = match self.value() {
-            Some(Value::Array(items)) => items.iter().map(Some).collect(),
-            Some(_) => return Err(self.type_fault("an array")),
-            None => vec![None; placeholders],
-        };
+        let items = self.nodes(placeholders)?;
         let items = Items { parent: self.clone(), items: items.into_iter().enumerate() };
         visitor.visit_seq(items).map_err(|fault: Fault| self.at_place(fault))
     }
@@ -220,7 +235,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
             Some(Value::Float(number)) => visitor.visit_f64(*number),
             Some(Value::Boolean(value)) => visitor.visit_bool(*value),
             Some(Value::Array(_)) => return self.items(0, visitor),
-            Some(Value::Table(entries)) => return self.table(entries, &[], visitor),
+            Some(Value::Table(_)) => return self.table(&[], visitor),
         }
         .map_err(|fault: Fault| self.at_place(fault))
     }
@@ -283,11 +298,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.value() {
-            None => self.table(&[], &[], visitor),
-            Some(Value::Table(entries)) => self.table(entries, &[], visitor),
-            Some(_) => Err(self.type_fault("a table")),
-        }
+        self.table(&[], visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -299,11 +310,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         if let Some(shape) = self.shape {
             shape.borrow_mut().push((self.path.clone(), fields));
         }
-        match self.value() {
-            None => self.table(&[], fields, visitor),
-            Some(Value::Table(entries)) => self.table(entries, fields, visitor),
-            Some(_) => Err(self.type_fault("a table")),
-        }
+        self.table(fields, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

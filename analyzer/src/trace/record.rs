@@ -62,8 +62,10 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
     }
     let handed = Comparison::new(Experiment::Capability, "a call, its result, and a later system message");
     list.push(record.found(handed, &MESSAGES).because("the template renders them in these forms"));
-    list.sort_by_key(|one| Experiment::ALL.iter().position(|experiment| *experiment == one.experiment));
-    list
+    Experiment::ALL
+        .iter()
+        .flat_map(|experiment| list.extract_if(.., |one| one.experiment == *experiment).collect::<Vec<_>>())
+        .collect()
 }
 
 /// The variables that were set, in words.

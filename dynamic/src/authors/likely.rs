@@ -29,7 +29,7 @@ impl LikelyTokens {
         let is_token = !end.contains(char::is_whitespace) && tags(end).is_empty();
         tokens.extend(is_token.then(|| end.to_owned()));
         tokens.retain(|token| !token.is_empty());
-        tokens.sort();
+        tokens.sort_unstable();
         tokens.dedup();
         Self(tokens)
     }
@@ -52,7 +52,7 @@ impl LikelyTokens {
         };
         let mut found: Vec<Range<usize>> = self.0.iter().flat_map(places).collect();
         found.retain(|range| writers.verdict(range) == TokenVerdict::Control);
-        found.sort_by_key(|range| (range.start, Reverse(range.end)));
+        found.sort_unstable_by_key(|range| (range.start, Reverse(range.end)));
         let mut end = 0;
         found.retain(|range| {
             let is_next = range.start >= end;

@@ -45,6 +45,11 @@ impl TokenPart {
     }
 }
 
+/// Sorts messages by their places.
+fn in_order(messages: &mut [(Range<usize>, usize)]) {
+    messages.sort_by_key(|(range, _)| range.start);
+}
+
 /// What each byte of a prompt is.
 pub struct PromptParts {
     spans: Vec<FieldSpan>,
@@ -63,7 +68,7 @@ impl PromptParts {
                 _ => None,
             })
             .collect();
-        messages.sort_by_key(|(range, _)| range.start);
+        in_order(&mut messages);
         let roles = Roles(&context["messages"]);
         let spans = labels.spans().iter().map(|span| {
             let (message, part) = match &span.origin {
@@ -127,7 +132,7 @@ impl PromptParts {
     pub(super) fn tell(&mut self, message: usize, ranges: Vec<Range<usize>>) {
         self.messages.retain(|(_, of)| *of != message);
         self.messages.extend(ranges.into_iter().map(|range| (range, message)));
-        self.messages.sort_by_key(|(range, _)| range.start);
+        in_order(&mut self.messages);
     }
 
     /// The texts of fields that meet a range, and their messages. The role of a message is none of them.

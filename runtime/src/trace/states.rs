@@ -111,9 +111,9 @@ pub fn states(program: &Program) -> Vec<StateView> {
             entered_by: entries.map(|(prompt, _)| prompt).collect(),
         }
     };
-    let mut order: Vec<usize> = (0..program.states.len()).collect();
-    order.sort_by_key(|&index| index != usize::from(program.start.0));
-    order.into_iter().map(view).collect()
+    let start = usize::from(program.start.0);
+    let others = (0..program.states.len()).filter(|index| *index != start);
+    std::iter::once(start).chain(others).map(view).collect()
 }
 
 /// What an action does, in words; empty if the parser does nothing.

@@ -18,16 +18,13 @@ fn order(text: &str, keys: &[&str; 3]) -> ArgumentOrder {
     if shown.iter().any(|(place, _)| place.is_none()) {
         return ArgumentOrder::Given;
     }
-    shown.sort();
-    let shown: Vec<&str> = shown.into_iter().map(|(_, key)| key).collect();
-    let mut sorted = keys.to_vec();
-    sorted.sort();
-    let mut ignoring_case = keys.to_vec();
-    ignoring_case.sort_by_key(|key| key.to_lowercase());
-    match shown {
-        shown if shown == sorted => ArgumentOrder::Sorted,
-        shown if shown == ignoring_case => ArgumentOrder::SortedIgnoringCase,
-        _ => ArgumentOrder::Given,
+    shown.sort_unstable();
+    if shown.is_sorted_by_key(|(_, key)| key) {
+        ArgumentOrder::Sorted
+    } else if shown.is_sorted_by_key(|(_, key)| key.to_lowercase()) {
+        ArgumentOrder::SortedIgnoringCase
+    } else {
+        ArgumentOrder::Given
     }
 }
 
