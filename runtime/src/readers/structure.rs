@@ -9,7 +9,6 @@ use crate::readers::json::{MAX_DEPTH, Nesting};
 /// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Expect {
-    /// The literal.
     #[default]
     Literal,
     /// An item of a list, or its closing bracket.
@@ -43,7 +42,6 @@ pub(crate) enum Act {
     Key,
     /// Closes the innermost container.
     Close,
-    /// Takes it.
     Take(Expect),
     /// Looks at it again, because something before it is missing.
     Again(Expect),
@@ -182,7 +180,6 @@ impl Structure {
         }
     }
 
-    /// The innermost container that is open.
     #[inline]
     pub(crate) fn innermost(&self) -> Option<Container> {
         Container::ALL.get(usize::from(self.nesting.last()?)).copied()

@@ -112,7 +112,6 @@ impl TaggedReader {
         self.types == Types::STRING && !self.quotes
     }
 
-    /// The whole text, if it is held.
     pub(crate) fn held(&self) -> Option<&[u8]> {
         (!self.in_text).then_some(&self.held)
     }

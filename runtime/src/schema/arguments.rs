@@ -63,7 +63,6 @@ impl Arguments {
         self.named.is_empty() || self.find(argument).is_ok()
     }
 
-    /// Whether the schema names an argument.
     pub(crate) fn names(&self, argument: &str) -> bool {
         self.find(argument).is_ok()
     }
@@ -111,7 +110,6 @@ impl<'s, 'r> Resolver<'s, 'r> {
         Self { document, path: Vec::new(), budget: MAX_SCHEMAS }
     }
 
-    /// The types that a schema allows.
     fn types(&mut self, schema: &'s Value) -> Types {
         self.resolve(schema).filter(|&types| types != Types::ANY).unwrap_or(Types::UNKNOWN)
     }
