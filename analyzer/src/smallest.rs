@@ -90,7 +90,6 @@ fn call(number: usize, arguments: Value) -> Call {
     Call { name: "get_weather".to_owned(), id: format!("call{number:05}"), arguments }
 }
 
-/// The failure of a turn, if it fails.
 fn fails(trials: &Trials<'_, '_>, turn: &AssistantMessage) -> Option<Failure> {
     match trials.run(turn, message_of(turn)) {
         Trial::Failed(failure) => Some(*failure),

@@ -55,7 +55,6 @@ fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes:
 const DEPTH: usize = 256;
 
 impl Builder {
-    /// The rule of a part of a free text.
     pub(super) fn text_rule(&mut self, name: &str, part: TextPart) -> RuleId {
         let TextPart { text: number, stop, top, from } = part;
         let purpose = |state: usize| format!("free text {number} {stop:?} {top} {state}");

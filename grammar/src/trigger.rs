@@ -80,7 +80,6 @@ fn openers(program: &Program, state: StateId) -> Vec<(&Marker, StateId)> {
     state.arrows().filter(|(_, step)| opens(step)).map(|(marker, step)| (marker, step.next)).collect()
 }
 
-/// The shape of the call that is read in a state.
 fn shape(program: &Program, state: StateId) -> Option<&CallShape> {
     match &program.state(state)?.hole {
         Some(Hole::Object(shape)) => Some(shape),

@@ -60,7 +60,6 @@ pub(super) fn python_calls(text: &str) -> Vec<PythonCall> {
         .collect()
 }
 
-/// The word that ends at an offset.
 pub(super) fn word_before(text: &str, end: usize) -> &str {
     let before = &text[..end];
     let start = before.char_indices().rev().take_while(|(_, c)| is_word(*c)).last().map_or(end, |(at, _)| at);
@@ -92,7 +91,7 @@ fn keys(object: &str) -> Vec<String> {
     members(object).into_iter().map(|(key, _)| key.to_owned()).collect()
 }
 
-/// The members of an object, without those of objects in it: each key, and where its value stands.
+/// The members of an object, without those of objects in it: each key, and where its value is.
 fn members(object: &str) -> Vec<(&str, Range<usize>)> {
     let (mut keys, mut ends, mut depth) = (Vec::new(), Vec::new(), 0_usize);
     let mut characters = object.char_indices();
@@ -174,7 +173,6 @@ pub(super) fn tag_after(text: &str) -> Option<(&str, &str)> {
     (range.start == 0 && space.matches('\n').count() <= 1).then_some((space, tag))
 }
 
-/// Whether a tag closes something.
 pub(super) fn is_closer(tag: &str) -> bool {
     tag.starts_with("</") || tag.starts_with("[/")
 }

@@ -493,7 +493,6 @@ impl<'a> TurnRules<'a> {
     }
 }
 
-/// Whether a property may have one of these types.
 fn may_be(property: &Property, types: Types) -> bool {
     property.types.is_unknown() || property.types.intersects(types)
 }

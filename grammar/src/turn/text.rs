@@ -200,7 +200,6 @@ impl TurnRules<'_> {
         self.transitions(at).iter().any(|(marker, _)| marker.in_text == InText::Text)
     }
 
-    /// Whether the turn may end in this text.
     pub(super) fn turn_may_end_in(&self, key: NodeKey) -> bool {
         let NodeKey::Text(at, _) = key else { return false };
         let state = self.state(at.state);
