@@ -163,7 +163,6 @@ fn texts(text: &str) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// Smaller values of the same type.
 fn values(value: &Value) -> Vec<Value> {
     match value {
         Value::String(text) => texts(text).into_iter().map(Value::String).collect(),

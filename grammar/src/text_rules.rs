@@ -7,7 +7,6 @@ use crate::expr::{Class, Expr, RuleId};
 use crate::free_text::{FreeText, TextPart};
 use crate::until::{CharSet, Stop, Transition};
 
-/// A set of characters as an expression.
 pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
     match chars.chars.as_slice() {
         [only] if !chars.negated => builder.char(*only),

@@ -154,7 +154,6 @@ fn skip_reasoning(program: &Program) -> Option<String> {
     Some(format!("(?:{start}[\\s\\S]*?{end}|(?!{start})[\\s\\S])*?"))
 }
 
-/// The pattern that matches exactly this text.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for char in text.chars() {

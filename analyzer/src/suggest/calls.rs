@@ -17,7 +17,6 @@ pub(super) struct Calls {
     /// The example with its markers, as a model writes it: a value is where the prompt only names one. `None` if the text
     /// shows no example.
     pub(super) example: Option<String>,
-    /// The passage that says it.
     pub(super) quote: String,
 }
 
@@ -58,7 +57,6 @@ pub(super) fn described(text: &str, others: &[&str]) -> Option<Calls> {
         .or_else(|| objects().next())
 }
 
-/// The markers around a part of a text.
 struct Around {
     start: String,
     end: String,

@@ -14,10 +14,8 @@ const LONGEST: usize = 800;
 /// The usual keys of a function's name.
 const NAMES: &[&str] = &["name", "function_name", "tool_name", "function", "tool"];
 
-/// The usual keys of the arguments.
 const ARGUMENTS: &[&str] = &["arguments", "parameters", "args", "params", "input", "tool_input"];
 
-/// An object that holds a name and arguments.
 pub(super) struct Object {
     pub(super) range: Range<usize>,
     pub(super) name: String,
@@ -41,7 +39,6 @@ pub(super) fn objects(text: &str) -> Vec<Object> {
         .collect()
 }
 
-/// A Python call with named arguments.
 pub(super) struct PythonCall {
     pub(super) range: Range<usize>,
 }
@@ -86,7 +83,6 @@ pub(super) fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The keys of an object, without those of objects in it.
 fn keys(object: &str) -> Vec<String> {
     members(object).into_iter().map(|(key, _)| key.to_owned()).collect()
 }

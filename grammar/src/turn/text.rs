@@ -14,7 +14,6 @@ use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
 
 impl TurnRules<'_> {
-    /// The automaton of the text at a position.
     pub(super) fn table(&mut self, key: NodeKey) -> Rc<Table> {
         let key = match key {
             NodeKey::Text(at, _) => NodeKey::Text(at, 0),

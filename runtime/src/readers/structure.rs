@@ -6,7 +6,6 @@
 
 use crate::readers::json::{MAX_DEPTH, Nesting};
 
-/// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Expect {
     #[default]
@@ -16,7 +15,6 @@ pub(crate) enum Expect {
     /// A key, or the closing brace.
     Key,
     Colon,
-    /// The value of a key.
     Value,
     /// A comma, or a closing bracket.
     Comma,
@@ -51,7 +49,6 @@ pub(crate) enum Act {
     Drop,
 }
 
-/// The kinds of containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
     Object,
@@ -85,7 +82,6 @@ pub(crate) struct Structure {
     has_items: bool,
     /// The scalar or string that is being read is a key.
     pub(crate) in_key: bool,
-    /// The literal broke a rule.
     pub(crate) malformed: bool,
 }
 
@@ -125,7 +121,6 @@ impl Structure {
         }
     }
 
-    /// What follows a comma.
     #[inline]
     pub(crate) fn next_item(&self) -> Expect {
         if self.innermost() == Some(Container::Object) { Expect::Key } else { Expect::Item }
@@ -185,7 +180,6 @@ impl Structure {
         Container::ALL.get(usize::from(self.nesting.last()?)).copied()
     }
 
-    /// Whether no container is open.
     #[inline]
     pub(crate) fn is_outermost(&self) -> bool {
         self.nesting.len() == 0

@@ -57,7 +57,7 @@ const BEGINNING: usize = 64;
 #[derive(Debug, Clone, Default)]
 struct Candidate<R> {
     reader: R,
-    /// The text fits so far.
+    /// The text fits until here.
     alive: bool,
     /// The value is complete; only white space may follow.
     done: bool,
