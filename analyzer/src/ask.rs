@@ -33,7 +33,6 @@ mod messages;
 mod prompts;
 mod splits;
 
-/// Everything that a template was asked.
 pub(crate) struct Observed {
     /// How messages without calls are handed over.
     pub style: Style,
@@ -93,7 +92,6 @@ pub(crate) struct Reasoned {
     pub with_call: Option<LabelledTurn>,
 }
 
-/// A value that is not a string.
 pub(crate) const NUMBER: u32 = 4711;
 
 /// Variables that every question sets, and functions.
@@ -112,14 +110,12 @@ const ALWAYS_SET: [&str; 9] = [
 /// How many styles are tried with each variable.
 const FEW_STYLES: usize = 4;
 
-/// A text with markup in it.
 pub(crate) const MARKUP: &str = "Ulmbrec & <Osk>\nTarn";
 
 /// Ways to hand over calls that differ from the usual one in more respects than this are not tried.
 const MOST_CHANGES: usize = 2;
 
 impl Observed {
-    /// Asks the template everything.
     pub(crate) fn ask(probe: &Probe<'_>) -> Result<Self, AnalyzeError> {
         let message = AssistantMessage::content(SENTINELS.content);
         let (style, answer, refuses_answers) = match answer(probe) {
@@ -200,7 +196,6 @@ impl Observed {
 }
 
 impl Observed {
-    /// Whether any turn shows the name of a call.
     pub(crate) fn shows_calls(&self) -> bool {
         let named = |turn: &LabelledTurn| turn.first(MessagePart::Name(0)).is_some();
         self.calls.is_some() || self.styles.iter().any(|(_, _, turn)| turn.as_ref().is_ok_and(named))
@@ -313,7 +308,6 @@ fn prompted_answer(probe: &Probe<'_>, style: Style) -> Option<LabelledTurn> {
 /// Usual names of the message field that carries reasoning.
 const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
 
-/// Message fields that do not carry reasoning.
 const OTHER_FIELDS: [&str; 14] = [
     "role",
     "content",
@@ -398,7 +392,6 @@ fn reasoning(
 }
 
 impl Reasoned {
-    /// Whether a marker follows the reasoning.
     pub(crate) fn is_marked(&self) -> bool {
         self.next_texts().any(|text| !text.trim().is_empty())
     }
@@ -410,7 +403,6 @@ impl Reasoned {
         Some(from_last_tag(before))
     }
 
-    /// The first tag after the reasoning.
     fn closer(&self) -> Option<&str> {
         self.next_texts().find_map(|text| text::tags(text).first().copied())
     }
@@ -477,7 +469,6 @@ pub(crate) fn working_style(probe: &Probe<'_>) -> (Style, Vec<Variable>) {
     call_style(probe, style).1.map_or((style, Vec::new()), |(style, extra, _)| (style, extra))
 }
 
-/// The ways to hand over calls that were tried.
 type Tried = Vec<(Style, Vec<Variable>, Result<LabelledTurn, RenderError>)>;
 
 /// A way to hand over calls that shows one: the style, the variables that have to be set, and the turn.

@@ -183,7 +183,6 @@ impl Continued<'_, '_> {
         end.beginnings().into_iter().filter(|core| !core.is_empty()).map(cut).collect()
     }
 
-    /// Whether values of calls are literals in quotes.
     pub(crate) fn has_quotes(&self) -> bool {
         self.spec.tools.format == ToolFormat::CallExpression
     }

@@ -18,24 +18,20 @@ pub(crate) struct Style {
     pub tools: Offer,
 }
 
-/// How tools are offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     /// As OpenAI does: `{"type": "function", "function": {…}}`.
     Wrapped,
     /// The inner objects alone.
     Flat,
-    /// Not at all.
     None,
 }
 
 impl Style {
-    /// What most templates take.
     pub(crate) fn usual() -> Self {
         Self { needs: Messages::default(), word: false, tools: Offer::Wrapped }
     }
 
-    /// The style with this form of arguments.
     pub(crate) fn with_arguments(self, arguments: ArgumentsForm) -> Self {
         Self { needs: Messages { arguments, ..self.needs }, ..self }
     }
@@ -45,12 +41,10 @@ impl Style {
         Self { needs: Messages { content_of_calls, ..self.needs }, word: false, ..self }
     }
 
-    /// The style with contents in this form.
     pub(crate) fn with_content(self, content: ContentForm) -> Self {
         Self { needs: Messages { content, ..self.needs }, ..self }
     }
 
-    /// The style in words.
     pub(crate) fn words(self) -> String {
         let mut words = vec![match self.needs.arguments {
             ArgumentsForm::Object => "arguments as an object",
@@ -79,17 +73,14 @@ impl Style {
         words.join(", ")
     }
 
-    /// A content as this style hands it over.
     pub(crate) fn content(self, text: &str) -> Value {
         self.needs.content(text)
     }
 
-    /// A user message.
     pub(crate) fn user(self, text: &str) -> Value {
         json!({"role": "user", "content": self.content(text)})
     }
 
-    /// Tools as this style offers them.
     pub(crate) fn offer(self, tools: Value) -> Value {
         match self.tools {
             Offer::None => Value::Null,
@@ -98,7 +89,6 @@ impl Style {
         }
     }
 
-    /// The id of the call with this number.
     fn id(self, number: usize, call: &Call) -> String {
         match self.needs.ids {
             CallIdForm::Any | CallIdForm::Nine => call.id.clone(),
@@ -108,7 +98,6 @@ impl Style {
     }
 }
 
-/// A call to be rendered.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub name: String,
@@ -128,13 +117,11 @@ impl Call {
         Self::with(number, &[(s.arguments[number % 2], s.values[number % 2].into())])
     }
 
-    /// The call with this number, and these arguments.
     pub(crate) fn with(number: usize, arguments: &[(&str, Value)]) -> Self {
         Self::new(SENTINELS.functions[number % 2], SENTINELS.ids[number % 2], arguments)
     }
 }
 
-/// An assistant message to be rendered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AssistantMessage {
     pub content: String,
@@ -161,7 +148,6 @@ impl AssistantMessage {
         self
     }
 
-    /// The message as JSON.
     pub(crate) fn message(&self, style: Style) -> Value {
         let mut message = Map::new();
         message.insert("role".into(), "assistant".into());

@@ -77,7 +77,6 @@ impl AnalyzeError {
         }
     }
 
-    /// The analysis could not be started.
     pub(crate) fn no_stack(template: &str, reason: String) -> Self {
         Self {
             template: template.to_owned(),

@@ -184,7 +184,6 @@ fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> O
 /// The field of reasoning that most templates read.
 const USUAL_FIELD: &str = "reasoning_content";
 
-/// What a conversation was seen to show.
 #[derive(Default)]
 struct Shown {
     conversation: Value,

@@ -9,13 +9,10 @@ use unjinja_spec::REPEATED_NAME;
 /// A part of a conversation that a turn may show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum MessagePart {
-    /// The answer.
     Content,
     /// The chain of thought.
     Reasoning,
-    /// The name of the call with this number.
     Name(usize),
-    /// The id of the call with this number.
     Id(usize),
     /// The name of an argument: the number of its call, then its own.
     Key(usize, usize),
@@ -39,12 +36,10 @@ pub(crate) struct LabelledTurn {
 }
 
 impl LabelledTurn {
-    /// The places of a part.
     pub(crate) fn all(&self, part: MessagePart) -> impl Iterator<Item = Range<usize>> {
         self.holes.iter().filter(move |hole| hole.part == part).map(|hole| hole.range.clone())
     }
 
-    /// The first place of a part.
     pub(crate) fn first(&self, part: MessagePart) -> Option<Range<usize>> {
         self.all(part).next()
     }
@@ -66,7 +61,6 @@ impl LabelledTurn {
         self.holes.iter().map(|hole| hole.range.end).max().unwrap_or(0)
     }
 
-    /// The literal before the first hole.
     pub(crate) fn lead(&self) -> &str {
         &self.text[..self.holes.first().map_or(self.text.len(), |hole| hole.range.start)]
     }
@@ -105,7 +99,6 @@ impl LabelledTurn {
         turn
     }
 
-    /// The piece from an offset to the end.
     pub(crate) fn tail(&self, from: usize) -> LabelledTurn {
         self.piece(from..self.text.len())
     }

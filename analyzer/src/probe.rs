@@ -19,7 +19,6 @@ use crate::observed::{LabelledHole, LabelledTurn};
 use crate::sentinels::SENTINELS;
 use crate::text;
 
-/// A variable of the template and its value.
 pub(crate) type Variable = (String, Value);
 
 /// A text, and where its parts come from, if that was asked.
@@ -335,7 +334,6 @@ impl<'t> Probe<'t> {
         common.max(least)
     }
 
-    /// The variables of a render.
     pub(crate) fn context(
         &self,
         messages: Vec<Value>,

@@ -7,7 +7,6 @@ use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, ToolFormat};
 
 use crate::conversation::{AssistantMessage, Call, type_of};
 
-/// A small generator; reproducible everywhere.
 pub(crate) struct Random(u64);
 
 /// Texts that are hard to read back: quotes, brackets, code, other scripts, texts similar to markers.

@@ -82,7 +82,6 @@ impl Candidate {
 /// How bad a candidate is. The candidate with the least rank wins. The fields are compared in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    /// No parser can be made from it.
     refused: bool,
     /// Its parser loses more than half of the answers of some kind.
     loses_answers: bool,
@@ -90,12 +89,10 @@ struct Rank {
     lacks_reasoning: bool,
     /// The number of conversations that are not read back.
     failed: usize,
-    /// The number of gaps.
     gaps: usize,
 }
 
 impl Rank {
-    /// Nothing is wrong.
     const PERFECT: Self = Self { refused: false, loses_answers: false, lacks_reasoning: false, failed: 0, gaps: 0 };
 }
 
@@ -133,7 +130,6 @@ impl Wrong {
         self.0.iter().any(|(kind, tally)| is_such(kind) && tally.failed * 2 > tally.tried)
     }
 
-    /// A sentence for each kind that fails.
     fn sentences(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter(|(_, tally)| tally.failed > 0).map(|(kind, tally)| match tally {
             Tally { tried, failed } if failed == tried => format!("the parser does not read back {kind}"),

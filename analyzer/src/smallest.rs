@@ -90,7 +90,6 @@ fn call(number: usize, arguments: Value) -> Call {
     Call { name: "get_weather".to_owned(), id: format!("call{number:05}"), arguments }
 }
 
-/// The failure of a turn, if it fails.
 fn fails(trials: &Trials<'_, '_>, turn: &AssistantMessage) -> Option<Failure> {
     match trials.run(turn, message_of(turn)) {
         Trial::Failed(failure) => Some(*failure),
@@ -164,7 +163,6 @@ fn texts(text: &str) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// Smaller values of the same type.
 fn values(value: &Value) -> Vec<Value> {
     match value {
         Value::String(text) => texts(text).into_iter().map(Value::String).collect(),

@@ -23,9 +23,8 @@ pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
     }
 }
 
-/// The length of the word at the end of `common` that begins with punctuation and goes on in both texts: `#!think` and `#!say` are
-/// two words, and `#!` is none. At the beginning of a line
-/// blanks may be between the two, as in `### Thought`.
+/// The length of the word at the end of `common` that begins with punctuation and continues in both texts: `#!` of `#!think` and
+/// `#!say`. At the beginning of a line blanks may be between the two, as in `### Thought`.
 fn begun_word(common: &str, a: &str, b: &str) -> usize {
     let goes_on = |text: &str| text.starts_with(|c: char| c.is_alphanumeric());
     let is_sign = |c: char| c.is_ascii_punctuation() && !matches!(c, '"' | '\'' | '=');
@@ -141,7 +140,6 @@ pub(crate) fn marks(text: &str) -> Vec<&str> {
     found
 }
 
-/// The brackets of marks.
 const BRACKETS: [(char, char); 8] =
     [('<', '>'), ('[', ']'), ('◁', '▷'), ('⟨', '⟩'), ('〈', '〉'), ('《', '》'), ('【', '】'), ('«', '»')];
 
@@ -226,7 +224,6 @@ pub(crate) fn first_tag_with_layout(text: &str) -> &str {
     if text[..at].trim().is_empty() { &text[..end + space(rest).len()] } else { "" }
 }
 
-/// The white space that a text begins with.
 pub(crate) fn space(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
 }

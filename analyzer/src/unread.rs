@@ -9,7 +9,6 @@ use crate::ask::{Observed, speaks_of_thinking};
 use crate::conclude::is_in_header;
 use crate::text;
 
-/// Words of tags about calls.
 const CALLS: [&str; 3] = ["tool_call", "toolcall", "function_call"];
 
 /// The tags that are about reasoning, if the spec has none, or about calls, if it has none, and that no marker reads. What another gap

@@ -70,7 +70,6 @@ pub struct Failure {
     pub expected: Message,
     /// What the parser read.
     pub parsed: Message,
-    /// The assistant's turn of the conversation.
     pub(crate) turn: AssistantMessage,
 }
 
@@ -229,24 +228,18 @@ pub(crate) struct Trials<'p, 't> {
     for_reasoning: Vec<Variable>,
 }
 
-/// What became of one conversation.
 pub(crate) enum Trial {
     /// The template does not render the whole message as one turn, so the conversation says nothing about the parser.
     Lost(Lost),
     /// The same message came back; with the turn, if it is complete in itself.
     Held(Option<Rendered>),
-    /// Another message came back.
     Failed(Box<Failure>),
 }
 
-/// Why a template does not render a message as one turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// The template fails, with this message.
     Refused(String),
-    /// This turn lacks a part of the message.
     Lacks(MessagePart, String),
-    /// This text is several turns.
     SeveralTurns(String),
     /// This turn has the answer in the place of reasoning.
     LikeReasoning(String),
@@ -316,7 +309,6 @@ impl<'p, 't> Trials<'p, 't> {
         if takes_null && turn.calls.len() == 1 { self.style.with_empty(EmptyContent::Null) } else { self.style }
     }
 
-    /// Renders one conversation and parses it back.
     pub(crate) fn run(&self, turn: &AssistantMessage, expected: Message) -> Trial {
         let (probe, spec, style) = (self.probe, self.spec, self.style_for(turn));
         let extra = self.variables(turn);
@@ -373,7 +365,6 @@ impl<'p, 't> Trials<'p, 't> {
         found
     }
 
-    /// Parses a turn back.
     fn judge(
         &self,
         turn: &AssistantMessage,
@@ -496,7 +487,6 @@ impl<'p, 't> Trials<'p, 't> {
         Value::Object(prompt)
     }
 
-    /// Renders a conversation as `unjinja render` does.
     pub(crate) fn render(&self, conversation: &Value) -> Result<String, RenderError> {
         self.probe.template.render(conversation)
     }
@@ -573,7 +563,7 @@ fn lacking(rendered: &str, message: &Message) -> Option<MessagePart> {
 }
 
 /// A text among the arguments that a parser takes for another one, because the template writes it without what makes it whole:
-/// between quotes without the escapes that it needs, or without quotes where a literal may stand, though it begins with a quote
+/// between quotes without the escapes that it needs, or without quotes where a literal may be, though it begins with a quote
 /// itself. Models write literals.
 fn unescaped(rendered: &str, turn: &AssistantMessage, spec: &FormatSpec) -> Option<MessagePart> {
     let are_literals =

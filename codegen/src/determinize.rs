@@ -78,7 +78,6 @@ fn hole_key(hole: &PlanHole) -> &'static str {
     }
 }
 
-/// Makes the states of a plan.
 pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     let mut graph = Graph::default();
     let first = graph.node();
@@ -299,7 +298,6 @@ impl Builder {
         }
     }
 
-    /// Whether a state reads plain text.
     fn is_text(&self, index: usize) -> bool {
         matches!(self.states[index].hole, Some(Hole::Text(_)))
     }
@@ -346,7 +344,6 @@ impl Builder {
         self.states[state].transitions = transitions.into();
     }
 
-    /// The marker of a literal in a state, where `to` is the node after it.
     fn marker(&self, state: usize, literal: usize, to: usize) -> Marker {
         let literal = &self.graph.literals[literal];
         let owned = |texts: Vec<String>| texts.into_iter().map(Cow::Owned).collect();

@@ -117,7 +117,6 @@ fn answer_opens(spec: &Source<'_>) -> Vec<Expr> {
     vec![Expr::Sequence(vec![Expr::Literal(opener), Expr::Action(Action::CloseReasoning)])]
 }
 
-/// Whether a marker closes calls.
 fn is_closed(spec: &Source<'_>) -> bool {
     let closers = [MarkerKey::SectionEnd, MarkerKey::CallEnd, MarkerKey::FunctionClose];
     closers.iter().any(|key| !spec.marker(*key).trim().is_empty())

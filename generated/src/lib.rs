@@ -21,7 +21,7 @@
 //! # }
 //! ```
 //!
-//! The build script makes the modules of the chosen models from `specs/`. `unjinja codegen NAME` prints one for people. This file and
+//! The build script makes the modules of the chosen models from `specs/`. `unjinja codegen --model NAME` prints one for people. This file and
 //! `lookup.rs` contain no model's name.
 
 mod lookup;

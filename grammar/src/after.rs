@@ -65,7 +65,6 @@ impl Builder {
         self.choice(&alternatives)
     }
 
-    /// Whether an expression matches the empty text.
     fn may_be_empty(&self, expr: Expr) -> bool {
         self.empty_within(expr, &mut Vec::new())
     }

@@ -151,7 +151,6 @@ fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Res
     Ok(Some(Offered::These(tools.iter().map(rules).collect())))
 }
 
-/// Whether the format has calls.
 fn has_calls(program: &Program) -> bool {
     program.states.iter().flat_map(|state| state.transitions.iter()).any(|step| step.does(&Action::Speculate))
 }

@@ -24,7 +24,6 @@ const CHUNK: u32 = 1000;
 const LIGHT: u64 = 32;
 /// Rule names are cut at this length.
 const NAME: usize = 48;
-/// The name of the first rule of a grammar.
 pub(super) const ROOT: &str = "root";
 
 /// What can be written where an expression is expected: an expression, a rule, or a class.
@@ -78,7 +77,6 @@ pub struct Rule {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
-    /// The expressions that were made.
     pub(super) exprs: RefCell<Exprs>,
     rules: Vec<Rule>,
     /// The names in use. For a name without a number: the last number that was added to it.
@@ -87,13 +85,9 @@ pub struct Builder {
     known: HashMap<Expr, RuleId>,
     /// Rules that were kept for a purpose, to be found again.
     kept: HashMap<String, RuleId>,
-    /// The syntax in which values are written.
     syntax: Syntax,
-    /// How integers may be written.
     integers: Integers,
-    /// The free texts of the rules.
     texts: Vec<Arc<FreeText>>,
-    /// The special tokens that characters of the rules stand for.
     tokens: Tokens,
 }
 
@@ -158,7 +152,6 @@ impl Builder {
         self.integers = integers;
     }
 
-    /// How integers may be written.
     pub(super) fn integers(&self) -> Integers {
         self.integers
     }
@@ -173,7 +166,6 @@ impl Builder {
         self.kept.insert(format!("{}{purpose}", self.syntax.prefix()), rule);
     }
 
-    /// Adds a free text, and returns its number.
     pub(super) fn add_text(&mut self, text: Arc<FreeText>) -> usize {
         let known = self.texts.iter().position(|known| Arc::ptr_eq(known, &text));
         known.unwrap_or_else(|| {
@@ -182,22 +174,18 @@ impl Builder {
         })
     }
 
-    /// Sets the special tokens that characters of the rules stand for.
     pub(super) fn set_tokens(&mut self, tokens: Tokens) {
         self.tokens = tokens;
     }
 
-    /// The special tokens that characters of the rules stand for.
     pub(super) fn tokens(&self) -> &Tokens {
         &self.tokens
     }
 
-    /// The free text with this number.
     pub(super) fn free_text(&self, number: usize) -> Option<Arc<FreeText>> {
         self.texts.get(number).cloned()
     }
 
-    /// Says which free text a rule is.
     pub(super) fn mark_text(&mut self, rule: RuleId, part: TextPart) {
         if let Some(rule) = self.rules.get_mut(rule.0 as usize) {
             rule.text = Some(part);
@@ -390,7 +378,6 @@ impl Builder {
         all
     }
 
-    /// The rules that an expression uses, in order.
     fn references(&self, expr: Expr, into: &mut Vec<RuleId>) {
         match self.kind(expr) {
             ExprKind::Rule(rule) => into.push(rule),

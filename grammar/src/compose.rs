@@ -67,7 +67,6 @@ impl Builder {
         }
     }
 
-    /// Appends a part, without the sequence around it.
     fn append(&self, flat: &mut Vec<Expr>, part: Expr) {
         match self.kind(part) {
             ExprKind::Sequence(inner) => inner.iter().for_each(|part| self.append(flat, *part)),

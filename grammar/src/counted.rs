@@ -14,9 +14,8 @@ use crate::until::{Stop, Transition, Until};
 /// Text between two markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Between<'t> {
-    /// The markers at which it ends.
     pub(crate) stops: Vec<Stop<'t>>,
-    /// White space before each of these markers.
+    /// White space before each of the markers.
     pub(crate) before: Vec<&'t str>,
     /// White space after the marker that opens it.
     pub(crate) after: &'t str,
@@ -88,7 +87,6 @@ mod tests {
 
     use super::*;
 
-    /// The grammar of a text between these markers.
     fn grammar(between: &Between<'_>, max: u32) -> Grammar {
         let mut builder = Builder::new();
         let made = counted(&mut builder, "text", between, max).unwrap();

@@ -29,7 +29,6 @@ pub(super) struct EngineInput<'a> {
 /// A grammar as text, and what was noticed about the schemas.
 pub(super) type Written = Result<(String, Values), GrammarError>;
 
-/// Makes the grammar for one engine.
 pub(super) type Make = fn(EngineInput<'_>) -> Written;
 
 /// The function for a target. `None` for GBNF, which knows rules alone.

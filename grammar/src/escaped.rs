@@ -82,7 +82,6 @@ fn escaped_class(builder: &Builder, class: &Class) -> Expr {
     builder.choice(&alternatives)
 }
 
-/// A text with the escapes of a JSON string.
 fn escape(text: &str) -> String {
     let json = json_text(text);
     json.get(1..json.len() - 1).unwrap_or_default().to_owned()

@@ -78,7 +78,6 @@ impl Default for Exprs {
 }
 
 impl Exprs {
-    /// The expression of this kind.
     pub(super) fn intern(&mut self, kind: ExprKind) -> Expr {
         *self.known.entry(kind).or_insert_with_key(|kind| {
             self.kinds.push(kind.clone());
@@ -86,7 +85,6 @@ impl Exprs {
         })
     }
 
-    /// What an expression is made of.
     pub(super) fn kind(&self, expr: Expr) -> ExprKind {
         if expr.0 & RULE != 0 {
             return ExprKind::Rule(RuleId(expr.0 & !RULE));

@@ -13,7 +13,6 @@ pub(super) struct FreeText {
     pub(super) followed: usize,
 }
 
-/// A marker at which free text ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextStop {
     /// Never empty.
@@ -27,7 +26,6 @@ pub(super) struct TextStop {
 /// What a rule matches of a free text: all of it up to a stop, with the stop, or all of it up to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TextPart {
-    /// The number of the text in its builder.
     pub(super) text: usize,
     /// The stop; `None` for the end.
     pub(super) stop: Option<usize>,

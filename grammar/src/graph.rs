@@ -9,22 +9,17 @@ use std::hash::Hash;
 use crate::builder::Builder;
 use crate::expr::{Expr, RuleId};
 
-/// The index of a node.
 pub(super) type NodeId = usize;
 
-/// A part of an alternative.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
-    /// A finished expression.
     Expr(Expr),
-    /// What another node matches.
     Node(NodeId),
 }
 
 /// One alternative of a node: its parts, in order.
 pub(super) type Alternative = Vec<Piece>;
 
-/// A node.
 #[derive(Clone, Debug, Default)]
 struct Node {
     name: String,
@@ -63,12 +58,10 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         self.nodes.len() - 1
     }
 
-    /// The next node that has to be filled.
     pub(super) fn next(&mut self) -> Option<(K, NodeId)> {
         self.waiting.pop_front()
     }
 
-    /// Fills a node.
     pub(super) fn fill(
         &mut self,
         id: NodeId,

@@ -50,9 +50,8 @@ pub(super) fn lark(builder: &Builder, root: Expr) -> String {
 /// What is defined by a rule or a terminal of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Definition {
-    /// A rule of the builder.
     Rule(RuleId),
-    /// The same as a terminal.
+    /// A rule of the builder, as a terminal.
     Terminal(RuleId),
     /// An expression as a terminal, or as a rule where expressions are nested too deeply.
     Quoted(Expr),
@@ -65,7 +64,6 @@ enum Definition {
         from: usize,
         to: usize,
     },
-    /// A run of free text.
     Run(usize),
 }
 
@@ -79,7 +77,6 @@ struct Writer<'b> {
     names: HashMap<Definition, String>,
     used: HashSet<String>,
     waiting: VecDeque<Definition>,
-    /// The states of free texts.
     states: HashMap<usize, Rc<States>>,
     groups: Groups,
 }
@@ -375,7 +372,6 @@ impl Writer<'_> {
 
     // ----- free text -----
 
-    /// The states of a free text.
     fn states(&mut self, text: usize) -> Rc<States> {
         if let Some(states) = self.states.get(&text) {
             return Rc::clone(states);
@@ -485,7 +481,6 @@ impl Writer<'_> {
     }
 }
 
-/// White space.
 const SPACE: [char; 4] = ['\t', '\n', '\r', ' '];
 
 /// The part of a sequence between two places.

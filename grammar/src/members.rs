@@ -3,25 +3,20 @@
 use crate::builder::Builder;
 use crate::expr::Expr;
 
-/// The members that an object may have.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     /// Those that are known, in their order.
     pub(crate) items: Vec<Item>,
-    /// Any other member.
     pub(crate) extra: Option<Expr>,
-    /// What is between two members.
     pub(crate) between: Expr,
 }
 
 /// A member that is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// What it matches.
     pub(crate) expr: Expr,
-    /// A name for the rule that begins with it.
+    /// A name for the rule that begins with the member.
     pub(crate) name: String,
-    /// Whether it must be present.
     pub(crate) required: bool,
 }
 

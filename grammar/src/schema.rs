@@ -44,7 +44,6 @@ use crate::key_order::Sorting;
 
 pub(crate) use bounds::Count;
 
-/// The maximum number of reports.
 const REPORTS: usize = 1000;
 
 /// A keyword of a schema that the grammar does not enforce.
@@ -124,7 +123,6 @@ pub fn white_space(builder: &mut Builder) -> Expr {
     json::space(builder).into()
 }
 
-/// This string, in the syntax of the builder.
 pub(super) fn spelled(builder: &Builder, string: &str) -> Expr {
     json::spelled(builder, string)
 }

@@ -53,7 +53,6 @@ impl SpecialToken {
 const FIRST: u32 = 0xF_0000;
 const MOST: usize = 0xFFFE;
 
-/// The special tokens of a grammar.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tokens(Vec<SpecialToken>);
 
@@ -75,12 +74,10 @@ impl Tokens {
         self.0.is_empty()
     }
 
-    /// The token that a character stands for.
     pub(super) fn of(&self, character: char) -> Option<&SpecialToken> {
         self.0.get(u32::from(character).checked_sub(FIRST)? as usize)
     }
 
-    /// The characters that stand for tokens.
     pub(super) fn characters(&self) -> impl Iterator<Item = char> {
         (0..self.0.len()).filter_map(|at| char::from_u32(FIRST + u32::try_from(at).ok()?))
     }
@@ -110,7 +107,6 @@ impl Tokens {
         Cow::Owned(folded.into_owned())
     }
 
-    /// A text with the texts of its tokens.
     pub(super) fn unfold(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for character in text.chars() {

@@ -7,7 +7,6 @@ use crate::expr::{Class, Expr, RuleId};
 use crate::free_text::{FreeText, TextPart};
 use crate::until::{CharSet, Stop, Transition};
 
-/// A set of characters as an expression.
 pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
     match chars.chars.as_slice() {
         [only] if !chars.negated => builder.char(*only),
@@ -55,7 +54,6 @@ fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes:
 const DEPTH: usize = 256;
 
 impl Builder {
-    /// The rule of a part of a free text.
     pub(super) fn text_rule(&mut self, name: &str, part: TextPart) -> RuleId {
         let TextPart { text: number, stop, top, from } = part;
         let purpose = |state: usize| format!("free text {number} {stop:?} {top} {state}");

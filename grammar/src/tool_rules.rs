@@ -19,12 +19,10 @@ const NOT_SORTED: Written = 1 << 30;
 /// The maximum number of arguments that may come in any order, each once. Each subset needs a rule.
 const MAX_FREE_ORDER: usize = 4;
 
-/// A tool, as the grammar sees it.
 #[derive(Clone, Debug)]
 pub(super) struct ToolRules {
     pub(super) name: String,
     pub(super) parameters: Value,
-    /// The references of the parameters.
     references: References,
     pub(super) properties: Vec<Property>,
     /// Whether arguments that the schema does not name are allowed.
@@ -35,7 +33,6 @@ pub(super) struct ToolRules {
     sorted: Option<Vec<usize>>,
 }
 
-/// An argument that a schema names.
 #[derive(Clone, Debug)]
 pub(super) struct Property {
     pub(super) name: String,
@@ -116,7 +113,6 @@ impl ToolRules {
         }
     }
 
-    /// Whether all required arguments are written.
     pub(super) fn is_complete(&self, written: Written) -> bool {
         let required = self.properties.iter().filter(|property| property.required).count();
         match self.order {
@@ -142,7 +138,6 @@ fn bit(written: Written, at: usize) -> Option<Written> {
     (written & (1 << at) == 0).then_some(written | 1 << at)
 }
 
-/// The arguments that a schema names.
 #[derive(Default)]
 struct NamedArguments<'s> {
     properties: Vec<Named<'s>>,
@@ -150,7 +145,6 @@ struct NamedArguments<'s> {
     closed: bool,
 }
 
-/// An argument that a schema names.
 struct Named<'s> {
     name: &'s str,
     schema: Value,

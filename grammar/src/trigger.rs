@@ -80,7 +80,6 @@ fn openers(program: &Program, state: StateId) -> Vec<(&Marker, StateId)> {
     state.arrows().filter(|(_, step)| opens(step)).map(|(marker, step)| (marker, step.next)).collect()
 }
 
-/// The shape of the call that is read in a state.
 fn shape(program: &Program, state: StateId) -> Option<&CallShape> {
     match &program.state(state)?.hole {
         Some(Hole::Object(shape)) => Some(shape),
@@ -155,7 +154,6 @@ fn skip_reasoning(program: &Program) -> Option<String> {
     Some(format!("(?:{start}[\\s\\S]*?{end}|(?!{start})[\\s\\S])*?"))
 }
 
-/// The pattern that matches exactly this text.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for char in text.chars() {

@@ -32,15 +32,11 @@ use crate::syntax::{Integers, Syntax};
 use crate::tool_rules::{ToolRules, Written};
 use crate::values::Values;
 
-/// Which tools may be called.
 pub(super) enum Offered {
-    /// Any tool, with any arguments.
     Any,
-    /// These tools only.
     These(Rc<[ToolRules]>),
 }
 
-/// What is allowed and required in a turn.
 pub(super) struct Limits<'a> {
     /// The tools that may be called; `None` if calls are not allowed.
     pub(super) offered: Option<Offered>,
@@ -52,7 +48,6 @@ pub(super) struct Limits<'a> {
     pub(super) integers: Integers,
     /// Reasoning may be written.
     pub(super) reasoning: bool,
-    /// The JSON schema of the answer.
     pub(super) response: Option<&'a Value>,
     /// How free text becomes rules.
     pub(super) texts: Texts,
@@ -100,10 +95,8 @@ impl Position {
     }
 }
 
-/// What a node of the graph matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NodeKey {
-    /// What may come at a position.
     Position(Position),
     /// A state of the automaton of free text at a position.
     Text(Position, usize),
@@ -118,7 +111,6 @@ pub(super) enum NodeKey {
     /// A state of the automaton of an argument's raw text that ends at a marker with the argument's name.
     Named {
         state: StateId,
-        /// The number of the name.
         name: usize,
         /// The state of the automaton.
         at: usize,
@@ -295,7 +287,6 @@ impl<'a> TurnRules<'a> {
         at.answered || (at.called && !(self.program.text_after_calls && self.limits.response.is_none()))
     }
 
-    /// Whether the turn may end here.
     fn may_end(&self, at: Position) -> bool {
         at.called || at.answered || (!self.limits.required && self.limits.response.is_none())
     }
@@ -388,7 +379,6 @@ impl<'a> TurnRules<'a> {
         }
     }
 
-    /// The name of a rule.
     fn name_of(&self, at: Position, node: &State) -> String {
         let base = match &node.hole {
             Some(Hole::Text(_)) if self.text_is_over(at) => "end",

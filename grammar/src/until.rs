@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 
-/// A marker at which text ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stop<'p> {
     /// The text of the marker; never empty.
@@ -18,16 +17,13 @@ pub(crate) struct Stop<'p> {
     pub(crate) peek: bool,
 }
 
-/// A set of characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CharSet {
-    /// All characters but these.
     pub(crate) negated: bool,
     /// Sorted, without repeats.
     pub(crate) chars: Vec<char>,
 }
 
-/// How a state continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Transition {
     /// One of these characters leads to the state with this index.
@@ -38,10 +34,8 @@ pub(crate) enum Transition {
     Peek(usize),
 }
 
-/// One state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextState {
-    /// How it continues.
     pub(crate) transitions: Vec<Transition>,
     /// The text may end here: no stop is certain to follow.
     pub(crate) may_end: bool,
@@ -70,7 +64,6 @@ struct Progresses {
     must_complete: bool,
 }
 
-/// A stop as characters.
 struct Pattern {
     core: Vec<char>,
     confirm: Vec<Vec<char>>,
@@ -122,7 +115,6 @@ pub(crate) fn add_to(targets: &mut Vec<(usize, Vec<char>)>, target: usize, char:
 
 struct Maker {
     patterns: Vec<Pattern>,
-    /// All characters that occur in a stop.
     chars: Vec<char>,
     known: HashMap<Progresses, usize>,
     queue: Vec<Progresses>,

@@ -54,30 +54,25 @@ impl Values {
         schema::any_value(builder)
     }
 
-    /// Any value that is not a string.
     pub(super) fn any_but_text(&mut self, builder: &mut Builder, syntax: Syntax) -> Option<Expr> {
         let schema = no_string();
         self.typed(builder, "", "", &schema, &schema, syntax)
     }
 
-    /// Any object.
     pub(super) fn any_object(&mut self, builder: &mut Builder, syntax: Syntax) -> Expr {
         builder.set_syntax(syntax);
         schema::any_object(builder)
     }
 
-    /// Any function's name, as a string.
     pub(super) fn any_name(&mut self, builder: &mut Builder, syntax: Syntax) -> Expr {
         plain_string(builder, "name", syntax)
     }
 
-    /// Any call id.
     pub(super) fn any_id(&mut self, builder: &mut Builder, syntax: Syntax) -> Expr {
         let string = plain_string(builder, "id", syntax);
         builder.rule("call-id", builder.read("$0 | '0' | [1-9] [0-9]{0,19}", &[string])).into()
     }
 
-    /// This string.
     pub(super) fn exact(&self, builder: &mut Builder, string: &str, syntax: Syntax) -> Expr {
         builder.set_syntax(syntax);
         schema::spelled(builder, string)

@@ -39,7 +39,6 @@ pub(super) fn comment(out: &mut String, begin: &str, comment: &str) {
     out.push('\n');
 }
 
-/// How often something is repeated.
 pub(super) fn count(out: &mut String, min: u32, max: Option<u32>) {
     // Writing to a string cannot fail.
     let _ = match (min, max) {

@@ -15,7 +15,6 @@ use crate::builder::Builder;
 use crate::expr::{Expr, ExprKind, RuleId};
 use crate::free_text::{FreeText, TextPart};
 
-/// The structural tag of a turn.
 pub(super) fn structural_tag(builder: &Builder, root: Expr) -> String {
     let mut formats = Formats { builder, open: Vec::new(), copies: 1 };
     StructuralTag(formats.format(root)).to_string()
@@ -275,7 +274,6 @@ impl Formats<'_> {
     }
 }
 
-/// One of these formats.
 fn one_of(mut formats: Vec<Format>) -> Format {
     match (formats.len(), formats.pop()) {
         (1, Some(only)) => only,

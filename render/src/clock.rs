@@ -53,7 +53,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl Clock {
-    /// The time so many seconds after 1970 began. With the offset of a time zone added, it is the time in that zone. Years are 1 to 9999;
+    /// The time `seconds` after 1970 began. With the offset of a time zone added, it is the time in that zone. Years are 1 to 9999;
     /// what is before or after them is their first or last second.
     ///
     /// ```

@@ -37,7 +37,7 @@ pub struct Limits {
     pub source_bytes: usize,
 }
 
-/// Variables of so many bytes are small: they get no more than what every render may use.
+/// The maximum size of small variables, in bytes: they get no more than what every render may use.
 const SMALL: usize = 4_096;
 
 impl Default for Limits {

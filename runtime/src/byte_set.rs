@@ -2,7 +2,6 @@
 //!
 //! This module must not know what the bytes mean.
 
-/// A set of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteSet([u64; 4]);
 
@@ -50,13 +49,11 @@ impl ByteSet {
         self.0[0].count_ones() + self.0[1].count_ones() + self.0[2].count_ones() + self.0[3].count_ones()
     }
 
-    /// The smallest byte.
     fn first(self) -> Option<u8> {
         let (at, word) = self.0.iter().enumerate().find(|(_, word)| **word != 0)?;
         Some((64 * at) as u8 + word.trailing_zeros() as u8)
     }
 
-    /// The largest byte.
     fn last(self) -> Option<u8> {
         let (at, word) = self.0.iter().enumerate().rfind(|(_, word)| **word != 0)?;
         Some((64 * at) as u8 + 63 - word.leading_zeros() as u8)
@@ -179,7 +176,6 @@ impl Pairs {
         Self(self.0.union(ByteSet(moved)))
     }
 
-    /// The set of one pair.
     pub(crate) const fn one(first: u8, second: u8) -> Self {
         Self(ByteSet::EMPTY.with(Self::place(first, second)))
     }
@@ -212,9 +208,7 @@ const fn turn(mut word: u64, turned: u8) -> u64 {
 /// The bytes with which some markers begin: the first byte, and the first two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Begins {
-    /// The first bytes.
     pub(crate) firsts: ByteSet,
-    /// The first two bytes.
     pub(crate) pairs: Pairs,
 }
 

@@ -11,7 +11,6 @@ pub(crate) struct InlineString {
     /// Text of usual length. It is kept small, because each parser has a few of these and is made new for each turn.
     bytes: [u8; Self::IN_PLACE],
     len: usize,
-    /// All of a longer text.
     longer: Vec<u8>,
 }
 

@@ -39,7 +39,7 @@ pub struct Options {
     pub(crate) callable: Option<Arc<[String]>>,
     pub(crate) calls_end_reasoning: bool,
     pub(crate) unparsed: Unparsed,
-    /// A call that is cut off is none.
+    /// Whether calls that are cut off are dropped.
     pub(crate) drops_calls: bool,
     /// Makes what holds back events of calls.
     pub(crate) hold: Option<fn() -> Box<dyn Hold>>,
@@ -158,7 +158,6 @@ impl Options {
         self
     }
 
-    /// Whether nothing is a call.
     pub(crate) fn forbids_calls(&self) -> bool {
         self.callable.as_ref().is_some_and(|names| names.is_empty())
     }

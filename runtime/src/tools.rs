@@ -91,7 +91,7 @@ impl Tools {
 
     /// The tools of a request: a list of `{"type": "function", "function": {"name", "description", "parameters"}}`, as
     /// OpenAI has it. Bare `{"name", "description", "parameters"}` objects are taken too, and `input_schema` for
-    /// `parameters`. `null` stands for no tools.
+    /// `parameters`. `null` means no tools.
     ///
     /// # Errors
     /// If the value is not such a list, a tool has no name, or two tools have the same name and different schemas.
@@ -205,7 +205,6 @@ impl Tools {
         self.inner.tools.get(self.position(name)?)
     }
 
-    /// The position of the tool with that name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         let Inner { tools, by_name, .. } = &*self.inner;
         let found = by_name.binary_search_by(|&at| tools[at].name.as_str().cmp(name)).ok()?;

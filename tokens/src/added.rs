@@ -1,5 +1,5 @@
 //! Added tokens: how they are found in a text. The rules are those of the crate `tokenizers` (the leftmost and longest one, white space
-//! beside it, whole words), but for one: a control token is found only where the caller allows it.
+//! next to it, whole words), but for one: a control token is found only where the caller allows it.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -25,7 +25,7 @@ struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) id: u32,
-    /// With the white space beside it, if that belongs to the token. Empty if the token before has taken all of it.
+    /// With the white space next to it, if that belongs to the token. Empty if the token before has taken all of it.
     pub(crate) range: Range<usize>,
 }
 

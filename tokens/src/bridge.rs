@@ -50,7 +50,7 @@ impl Encoder {
     /// ```
     ///
     /// # Errors
-    /// [`TokensError::Rewritten`] if the template writes the conversation until here in another way once it goes on, and those of
+    /// [`TokensError::Rewritten`] if the template writes the conversation until here in another way once it continues, and those of
     /// [`encode`](Self::encode).
     pub fn bridge(
         &self,

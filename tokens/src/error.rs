@@ -30,7 +30,7 @@ pub enum TokensError {
         /// The text.
         token: String,
     },
-    /// The template writes the conversation in another way once it goes on, so ids that the model has read or written do not stay.
+    /// The template writes the conversation in another way once it continues, so ids that the model has read or written do not stay.
     Rewritten(Box<Rewrite>),
     /// The template does not write all that the model wrote, or writes it so that it is read differently.
     Lossy {

@@ -3,7 +3,7 @@
 //! # Files
 //! `encoder` and `decoder` are what an application uses. `vocabulary` is a tokenizer, `added` finds its added tokens in a text, and `bytes`
 //! says how its tokens write bytes. `label` says what a token is; who wrote which byte of a prompt, `unjinja_dynamic::authors` tells, and
-//! `undecided` asks again where labels cannot. `stable` finds what a template writes anew (a `rewrite`) as a conversation goes on, and
+//! `undecided` asks again where labels cannot. `stable` finds what a template writes anew (a `rewrite`) as a conversation continues, and
 //! `bridge` appends to what a model wrote. `read_back` reads whole conversations. `error` says what went wrong. Nothing here knows a format.
 
 mod added;

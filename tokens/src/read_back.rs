@@ -60,7 +60,7 @@ pub struct ReadConversation {
     /// The first byte that the template does not write for these messages: then something was lost, or the transcript was not written
     /// by this template. `None` if it writes the same text.
     pub difference: Option<usize>,
-    /// What stands before the first message, where it is not what this template begins with.
+    /// What comes before the first message, where it is not what this template begins with.
     pub unread: Range<usize>,
     /// The transcript as text. Where ids are no UTF-8, it has U+FFFD.
     pub transcript: String,
@@ -90,7 +90,7 @@ pub struct Alternative {
     pub messages: Vec<Value>,
 }
 
-/// A message, and what stands before it.
+/// A message, and what comes before it.
 #[derive(Clone)]
 struct Step<'p> {
     place: FoundPattern<'p>,
@@ -176,7 +176,7 @@ impl ConversationReader {
         ReadConversation { messages, tools, tools_at, open_turn, alternatives, difference, unread, transcript }
     }
 
-    /// The messages of a transcript, and what stands before them.
+    /// The messages of a transcript, and what comes before them.
     fn steps<'p>(&'p self, text: Text<'_>) -> (Range<usize>, Vec<Step<'p>>) {
         let begins = |pattern: &Pattern| pattern.from == TextKind::Start && pattern.to != TextKind::End;
         let mut next = self.at(text, 0, begins);

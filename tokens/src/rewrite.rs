@@ -1,4 +1,4 @@
-//! What a template writes anew as a conversation goes on.
+//! What a template writes anew as a conversation continues.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Rewrite {
     pub at: usize,
     /// What stood there: the statement of the template that wrote it, and the beginning of the text.
     pub before: PromptText,
-    /// What stands there once the conversation goes on.
+    /// What is there once the conversation continues.
     pub after: PromptText,
 }
 

@@ -36,7 +36,7 @@ use unjinja_runtime::abi::is_special_token;
 /// ```
 pub struct Vocabulary {
     tokenizer: Tokenizer,
-    /// Added tokens that are found in the text as it stands.
+    /// Added tokens that are found in the text as it is.
     exact: AddedTokens,
     /// Added tokens that are found in normalized text.
     normalized: AddedTokens,
@@ -65,7 +65,7 @@ impl Vocabulary {
         Self::new(tokenizer)
     }
 
-    /// Reads `tokenizer.json` of a folder, and the special tokens that `tokenizer_config.json` beside it adds, as transformers does.
+    /// Reads `tokenizer.json` of a folder, and the special tokens that `tokenizer_config.json` next to it adds, as transformers does.
     ///
     /// # Errors
     /// Unreadable files, and files that are no tokenizer.

@@ -9,7 +9,6 @@ use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::probe::Probe;
 use crate::sentinels::SENTINELS;
 
-/// One question and its answer.
 pub(crate) struct Ability {
     /// The key of the spec.
     pub key: &'static str,
@@ -19,7 +18,6 @@ pub(crate) struct Ability {
     pub holds: bool,
 }
 
-/// Asks what the template can render.
 pub(super) fn abilities(probe: &Probe<'_>, style: Style, calls: Option<&CallTurns>) -> Vec<Ability> {
     let s = &SENTINELS;
     let user = style.user(s.user);

@@ -6,7 +6,6 @@ use crate::conversation::Style;
 use crate::observed::{LabelledTurn, MessagePart};
 use crate::probe::Variable;
 
-/// The turns with calls.
 pub(crate) struct CallTurns {
     pub style: Style,
     /// The variables that have to be set.

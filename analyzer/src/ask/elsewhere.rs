@@ -9,7 +9,6 @@ use crate::conversation::{AssistantMessage, Call, Style, tools_for};
 use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 
-/// The prompt of another conversation.
 pub(crate) struct PromptElsewhere {
     /// What the conversation has, in words: `with tools`.
     pub with: String,
@@ -22,13 +21,11 @@ pub(crate) struct PromptElsewhere {
 const MOST_VALUES: usize = 12;
 const MOST_PROMPTS: usize = 48;
 
-/// A conversation that a prompt ends.
 struct Conversation {
     with: String,
     messages: Vec<Value>,
     tools: Value,
     extra: Vec<Variable>,
-    /// A word in the last message.
     last: &'static str,
 }
 

@@ -5,7 +5,6 @@ use crate::probe::{Probe, Variable};
 use crate::sentinels::SENTINELS;
 use crate::text;
 
-/// The end of a prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     /// The variable that was set; `None` if none was.

@@ -195,7 +195,6 @@ impl CutPlace {
         format!("messages[{}].content", self.around[0].len() + 1)
     }
 
-    /// The turn with this message.
     fn turn(&self, probe: &Probe<'_>, message: AssistantMessage) -> Result<LabelledTurn, RenderError> {
         let message = AssistantMessage { calls: self.calls.clone(), ..message };
         probe.turn_among(self.around.clone(), &message, &self.tools, self.style, &self.extra)

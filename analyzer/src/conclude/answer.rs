@@ -20,7 +20,6 @@ pub(crate) struct Answer {
     pub empty_reasoning: Vec<String>,
 }
 
-/// Concludes what is around the answer.
 pub(crate) fn answer(o: &Observed, opening: &Opening) -> Answer {
     let Opening { start, reasoning, shown, .. } = opening;
     let mut found = Answer { reasoning_end: reasoning.end.clone(), ..Answer::default() };

@@ -18,7 +18,6 @@ mod order;
 mod tag_with_json;
 mod tagged;
 
-/// Concludes how calls are written.
 pub(crate) fn calls(calls: &CallTurns, frame: &Frame) -> Result<Tools, Gap> {
     let tools = family(calls, frame)?;
     Ok(Tools { argument_order: order::of(calls), ..tools })

@@ -16,9 +16,8 @@ pub(crate) struct Frame {
 /// Which renders count for reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// All.
     All,
-    /// Only those without a switch. A switch may change more than whether reasoning is shown.
+    /// Only renders without a switch. A switch may change more than whether reasoning is shown.
     Unswitched,
     /// None of those that show reasoning.
     Hidden,

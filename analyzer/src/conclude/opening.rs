@@ -69,7 +69,6 @@ impl Shown {
     }
 }
 
-/// Concludes how a turn begins.
 pub(crate) fn opening(o: &Observed, evidence: Evidence) -> Opening {
     let counts = |reasoned: &&Reasoned| match evidence {
         Evidence::All => true,
@@ -126,7 +125,6 @@ fn written_with_user(prompt: &Prompt, end: &str) -> Option<String> {
     opener.filter(|_| prompt.adds_nothing()).and_then(|opener| with_layout(&prompt.tail, opener, end))
 }
 
-/// The beginning that all turns share.
 fn common_start<'o>(o: &'o Observed, shown: Option<&Shown>) -> &'o str {
     let mut forms: Vec<&str> = vec![o.answer.lead()];
     forms.extend(o.past.iter().filter(|past| past.only(MessagePart::Content).is_some()).map(LabelledTurn::lead));

@@ -16,16 +16,14 @@ pub(crate) struct PromptEnd {
     pub is_sure: bool,
 }
 
-/// Words of tags that open reasoning.
 const THINKING: [&str; 6] = ["think", "thinking", "thought", "thoughts", "reason", "reasoning"];
-/// Words that may come with them and add nothing.
+/// Words that may come with words of thinking and add nothing.
 const STRUCTURE: [&str; 5] = ["start", "begin", "open", "of", "block"];
 /// Words that make the opposite of the word next to them.
 const NEGATIONS: [&str; 14] = [
     "no", "not", "non", "off", "skip", "without", "disable", "disabled", "hide", "hidden", "never", "false", "none",
     "empty",
 ];
-/// Words of headers and answers.
 const ANSWER: [&str; 9] = ["assistant", "model", "bot", "ai", "answer", "response", "output", "final", "message"];
 
 impl PromptEnd {
@@ -139,11 +137,8 @@ fn switched(o: &Observed, mark: &str) -> Option<bool> {
     })
 }
 
-/// What the words of a mark say.
 struct Words {
-    /// That it is about thinking.
     thinking: bool,
-    /// That it opens reasoning.
     open: bool,
     /// That, and nothing else.
     only: bool,
@@ -167,7 +162,6 @@ impl Words {
     }
 }
 
-/// The words of a name.
 fn split(name: &str) -> Vec<&str> {
     name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }

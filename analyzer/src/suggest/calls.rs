@@ -14,14 +14,12 @@ pub(super) struct Calls {
     pub(super) start: String,
     /// The marker after the calls, with its layout; empty if the text shows none.
     pub(super) end: String,
-    /// The example with its markers, as a model writes it: a value stands where the prompt only names one. `None` if the text
+    /// The example with its markers, as a model writes it: a value is where the prompt only names one. `None` if the text
     /// shows no example.
     pub(super) example: Option<String>,
-    /// The passage that says it.
     pub(super) quote: String,
 }
 
-/// The shape of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// One object for each call.
@@ -59,7 +57,6 @@ pub(super) fn described(text: &str, others: &[&str]) -> Option<Calls> {
         .or_else(|| objects().next())
 }
 
-/// The markers around a part of a text.
 struct Around {
     start: String,
     end: String,

@@ -86,7 +86,6 @@ fn tools(draft: &mut Draft, calls: &Calls) {
     }
 }
 
-/// A TOML file that is being written.
 struct Draft(String);
 
 impl Draft {

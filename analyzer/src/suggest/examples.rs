@@ -14,10 +14,8 @@ const LONGEST: usize = 800;
 /// The usual keys of a function's name.
 const NAMES: &[&str] = &["name", "function_name", "tool_name", "function", "tool"];
 
-/// The usual keys of the arguments.
 const ARGUMENTS: &[&str] = &["arguments", "parameters", "args", "params", "input", "tool_input"];
 
-/// An object that holds a name and arguments.
 pub(super) struct Object {
     pub(super) range: Range<usize>,
     pub(super) name: String,
@@ -41,7 +39,6 @@ pub(super) fn objects(text: &str) -> Vec<Object> {
         .collect()
 }
 
-/// A Python call with named arguments.
 pub(super) struct PythonCall {
     pub(super) range: Range<usize>,
 }
@@ -60,7 +57,6 @@ pub(super) fn python_calls(text: &str) -> Vec<PythonCall> {
         .collect()
 }
 
-/// The word that ends at an offset.
 pub(super) fn word_before(text: &str, end: usize) -> &str {
     let before = &text[..end];
     let start = before.char_indices().rev().take_while(|(_, c)| is_word(*c)).last().map_or(end, |(at, _)| at);
@@ -87,12 +83,11 @@ pub(super) fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The keys of an object, without those of objects in it.
 fn keys(object: &str) -> Vec<String> {
     members(object).into_iter().map(|(key, _)| key.to_owned()).collect()
 }
 
-/// The members of an object, without those of objects in it: each key, and where its value stands.
+/// The members of an object, without those of objects in it: each key, and where its value is.
 fn members(object: &str) -> Vec<(&str, Range<usize>)> {
     let (mut keys, mut ends, mut depth) = (Vec::new(), Vec::new(), 0_usize);
     let mut characters = object.char_indices();
@@ -174,7 +169,6 @@ pub(super) fn tag_after(text: &str) -> Option<(&str, &str)> {
     (range.start == 0 && space.matches('\n').count() <= 1).then_some((space, tag))
 }
 
-/// Whether a tag closes something.
 pub(super) fn is_closer(tag: &str) -> bool {
     tag.starts_with("</") || tag.starts_with("[/")
 }

@@ -7,7 +7,6 @@ use super::passage::quote;
 pub(super) struct Reasoning {
     pub(super) start: String,
     pub(super) end: String,
-    /// The passage that says it.
     pub(super) quote: String,
 }
 
@@ -20,7 +19,6 @@ const QUOTES: &[(char, char)] = &[('\'', '\''), ('"', '"'), ('`', '`'), ('“', 
 /// Characters of a quoted phrase at most.
 const LONGEST: usize = 80;
 
-/// What a text says about reasoning.
 pub(super) fn described(text: &str) -> Option<Reasoning> {
     tags(text).or_else(|| phrases(text))
 }

@@ -68,7 +68,6 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
         .collect()
 }
 
-/// The variables that were set, in words.
 fn settings(extra: &[Variable]) -> String {
     extra.iter().map(|(name, value)| format!(", {name} = {value}")).collect()
 }
@@ -90,7 +89,6 @@ const MESSAGES: [&str; 9] = [
     "messages.functions.always",
 ];
 
-/// The spec that was concluded.
 struct Record {
     spec: Value,
 }
@@ -116,7 +114,6 @@ impl Record {
     }
 }
 
-/// C1 and UserTurn.
 fn turns(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
     let mut start = Comparison::new(Experiment::C1, "the common beginning of all turns")
         .render("an answer", o.answer.text.as_str());
@@ -227,7 +224,6 @@ fn reasoning(o: &Observed, reasoned: &Reasoned, record: &Record) -> Comparison {
     }
 }
 
-/// The comparisons of calls.
 fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list: &mut Vec<Comparison>) {
     let mut add =
         |experiment, varied: &str, renders: &[(&str, Option<&LabelledTurn>)], keys: &[&str], because: &str| {

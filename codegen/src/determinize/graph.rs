@@ -28,7 +28,6 @@ pub(super) enum Edge {
 /// The actions before a literal or a hole, its index, and the node after it.
 pub(super) type Continuation = (Vec<Action>, usize, usize);
 
-/// What can come next at a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Closure {
     pub(super) literals: Vec<Continuation>,

@@ -107,7 +107,6 @@ fn sketch(markers: &[Marker]) -> u64 {
     bytes.fold(0, |sketch, byte| next(sketch, u64::from(byte)))
 }
 
-/// Renumbers the targets of a state's transitions.
 fn renumber(state: &mut State, numbers: &[usize]) {
     let renumber = |to: &mut Transition| to.next = StateId(numbers[usize::from(to.next.0)] as u16);
     state.transitions.change(renumber);

@@ -12,7 +12,6 @@ use super::turn_end::ends_of_turn;
 use super::variants;
 use crate::plan::{Expr, Literal, Role};
 
-/// The brackets of CDATA.
 const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
 /// How a literal begins, in JSON or in Python: as a string, a list, an object, a number, or a word.
@@ -32,7 +31,7 @@ const AFTER_VALUE: [MarkerKey; 4] =
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
     let prefix = marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner);
     let own = sequence(vec![hole(Hole::ArgumentName), after_name(spec)]);
-    // Where any text stands between quotes, a name in quotes could be a part of it.
+    // Where any text may be between quotes, a name in quotes could be a part of it.
     if spec.tools.format != ToolFormat::CallExpression || !is_empty(&prefix) {
         return sequence(vec![prefix, own]);
     }
@@ -298,7 +297,6 @@ fn before_next(spec: &Source<'_>) -> Expr {
     sequence(vec![Expr::Literal(line), missing(own)])
 }
 
-/// Says that a marker is missing.
 fn missing(marker: MarkerText<'_>) -> Expr {
     Expr::Action(Action::MissingMarker(marker.core.to_owned().into()))
 }
@@ -379,7 +377,6 @@ pub(super) fn unknown_closer(spec: &Source<'_>) -> Expr {
     if is_empty(&closer) { Expr::empty() } else { closer }
 }
 
-/// How objects are written as tags.
 fn nesting(spec: &Source<'_>, python: bool) -> Nesting {
     let arguments = &spec.tools.arguments;
     let core = |text: &str| Cow::Owned(text.trim().to_owned());

@@ -41,7 +41,6 @@ fn inner(core: &str) -> Literal {
     tolerated(MarkerKey::CodeFence, core, Role::Inner)
 }
 
-/// Whether a marker of the format holds a fence.
 fn holds_fences(spec: &Source<'_>) -> bool {
     spec.markers().any(|(_, text)| text.contains(FENCE))
 }

@@ -251,7 +251,7 @@ pub(super) fn other_recipients(spec: &Source<'_>) -> Vec<Expr> {
     cores.iter().map(|core| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::CallOpen))).collect()
 }
 
-/// What stands before a recipient, up to its equals sign, and the namespace that the template writes after that.
+/// What comes before a recipient, up to its equals sign, and the namespace that the template writes after that.
 fn recipient<'s>(spec: &'s Source<'_>) -> Option<(&'s str, &'s str)> {
     let recipient = spec.content.header.recipient.trim_end();
     recipient.rfind('=').map(|at| recipient.split_at(at + 1))
@@ -277,7 +277,7 @@ pub(super) fn other_message(spec: &Source<'_>, call: impl Fn(Expr, Expr) -> Expr
     };
     let to = |role| Literal { before: " ".to_owned(), ..tolerated(MarkerKey::CallStart, to.trim(), role) };
     let channels = begins_of_headers(spec);
-    // Directly after a recipient's name, only a token goes on with the header.
+    // Directly after a recipient's name, only a token continues the header.
     let tokens = channels.iter().map(|token| sequence(vec![part(token), word(rest(&Expr::empty(), None))]));
     let tokens =
         tokens.chain(types.iter().map(|token| sequence(vec![part(token), word(part(end))]))).chain([part(end)]);

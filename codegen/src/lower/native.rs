@@ -11,7 +11,6 @@ use super::source::Source;
 use super::{fence, stray};
 use crate::plan::{Expr, Literal, Role};
 
-/// Calls that are JSON objects.
 pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let tools = &spec.tools;
     let section = marker(spec, MarkerKey::SectionStart, Role::CallOpen);

@@ -99,7 +99,6 @@ impl<'s> Source<'s> {
         OPENERS.iter().any(|key| is_special_token(MarkerText::new(self.marker(*key)).core.as_bytes()))
     }
 
-    /// Whether a marker is not taken apart.
     pub(super) fn is_whole(&self, key: MarkerKey) -> bool {
         self.whole.contains(&key)
     }

@@ -169,7 +169,6 @@ pub(super) fn next_opener(spec: &Source<'_>) -> Vec<Expr> {
     openers(spec).into_iter().filter(is_special).map(abandoned).collect()
 }
 
-/// The tags with which a call may open.
 fn openers(spec: &Source<'_>) -> Vec<Literal> {
     let mut found: Vec<Literal> = Vec::new();
     for (key, text) in spec.markers().filter(|(key, _)| is_opener(spec, *key)) {
@@ -281,7 +280,6 @@ fn is_bracketed(core: &str) -> bool {
     core.len() >= 4 && core.starts_with(is_bracket) && core.ends_with(is_bracket) && !core.contains(char::is_whitespace)
 }
 
-/// Whether a literal is a special token.
 fn is_special(literal: &Literal) -> bool {
     is_special_token(literal.core.as_bytes())
 }

@@ -91,7 +91,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             id_at(CallIdPosition::PostArgs).optional(),
             stray::end_of_call(spec, call_end.clone()),
         ];
-        // A model may leave out what stands between the name and the arguments.
+        // A model may leave out what is between the name and the arguments.
         if !needs_brace && spec.is_announced() {
             let start = if id.position == CallIdPosition::InName { named.clone() } else { Action::StartOffered };
             let brace = vec![Expr::Action(start), lenient::recovered(opening_brace())];

@@ -48,7 +48,6 @@ pub(super) fn ends_of_turn(spec: &Source<'_>) -> Vec<Expr> {
     ends
 }
 
-/// Tokens that end a text.
 fn ends_of_text<'s>(spec: &'s Source<'_>) -> BTreeSet<&'s str> {
     let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
     own.into_iter().chain(END_OF_TEXT).collect()

@@ -44,7 +44,6 @@ const OF_CALLS: [MarkerKey; 6] = [
     MarkerKey::ArgumentValueSuffix,
 ];
 
-/// The bars of special tokens.
 const BARS: [char; 2] = ['|', '｜'];
 
 /// A tag of a name between bars and a word (`<｜name｜word_word>`) in the forms in which the bars are doubled: with the word, with white
@@ -76,7 +75,7 @@ fn second_bar(spec: &Source<'_>, text: &str) -> Option<String> {
     (!is_known).then(|| other + &core[token.len()..])
 }
 
-/// How a tag has a name: what stands between the name of the tag and that name.
+/// How a tag has a name: what is between the name of the tag and that name.
 const ATTRIBUTES: [&str; 5] = ["=\"", "=", " name=\"", "='", " name='"];
 
 /// The tag before a name, and the way in which it has the name, if the tag ends directly after the name.
@@ -95,7 +94,7 @@ fn attributes(prefix: &str, suffix: &str) -> Vec<String> {
     ATTRIBUTES.into_iter().filter(|other| *other != own).map(|other| [tag, other].concat()).collect()
 }
 
-/// The end of such a tag, with a quote or without. The end of the line stands for a bracket that is missing.
+/// The end of such a tag, with a quote or without. The end of the line replaces a missing bracket.
 fn ends_of_tag(prefix: &str, suffix: &str) -> Vec<String> {
     let own = MarkerText::new(suffix).core;
     let ends = ["\">", "'>", ">", "\"\n", "\n"].into_iter();

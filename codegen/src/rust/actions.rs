@@ -13,7 +13,6 @@ pub(super) fn action_name(action: &Action) -> String {
     variant.flat_map(word).skip(1).collect()
 }
 
-/// The actions of a list, as data.
 pub(super) fn actions_of(actions: &[Action]) -> TokenStream {
     let tokens = actions.iter().map(|action| match action {
         Action::Speculate => quote!(Action::Speculate),
@@ -151,7 +150,6 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
     }
 }
 
-/// The name of a state.
 pub(super) fn state_name(program: &Program, id: StateId) -> proc_macro2::Ident {
     format_ident!("{}", program.state(id).map_or("START", |state| &*state.name))
 }

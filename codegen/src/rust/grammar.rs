@@ -44,7 +44,6 @@ pub(super) fn these_tools(program: &Program, tools: &Tools) -> Result<TokenStrea
     })
 }
 
-/// The triggers of a grammar.
 fn triggers(grammar: &Grammar) -> impl Iterator<Item = TokenStream> + '_ {
     grammar.triggers.iter().map(|trigger| match trigger {
         Trigger::Word(word) => quote!(Trigger::of_word(#word)),

@@ -10,7 +10,6 @@ pub fn format(tokens: TokenStream) -> Result<String, syn::Error> {
     Ok(spaced(&filled(&prettyplease::unparse(&syn::parse2(tokens)?))))
 }
 
-/// The longest line.
 const WIDTH: usize = 120;
 
 /// Puts several short elements of a list on one line; prettyplease writes one a line.

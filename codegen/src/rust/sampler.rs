@@ -9,7 +9,6 @@ use unjinja_runtime::abi::Program;
 #[cfg(feature = "grammar")]
 use super::grammar;
 
-/// The constants of the format.
 pub(super) fn items(program: &Program) -> TokenStream {
     let grammar = grammar::any_tool(program);
     let preserved = program.info.preserved_tokens.iter().map(|token| &**token);

@@ -51,7 +51,6 @@ impl Constants {
     }
 }
 
-/// The tables of a program.
 #[derive(Default)]
 pub(super) struct Tables {
     markers: Table,
@@ -225,7 +224,6 @@ fn block(statements: Vec<TokenStream>) -> TokenStream {
     quote!({ #(#statements)* })
 }
 
-/// Whether this is a block without a statement.
 fn is_empty(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(group) if group.stream().is_empty())
 }

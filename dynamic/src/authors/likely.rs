@@ -1,4 +1,4 @@
-//! The control tokens of a template whose tokenizer is not at hand: what looks like one by its form, the special tokens that the template
+//! The control tokens of a template whose tokenizer is not known: what looks like one by its form, the special tokens that the template
 //! is given, and what ends a turn.
 
 use std::cmp::Reverse;

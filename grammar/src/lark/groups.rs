@@ -9,7 +9,6 @@ use crate::expr::{Expr, ExprKind, RuleId};
 /// What follows each stop of a text where the text is used once: the numbers of expressions.
 type Continuations = HashMap<usize, Vec<usize>>;
 
-/// The stops of all texts, in groups.
 #[derive(Default)]
 pub(super) struct Groups {
     /// For each text and each of its stops: the first stop of its group.
@@ -49,7 +48,6 @@ impl Groups {
         groups
     }
 
-    /// The first stop of a stop's group.
     pub(super) fn of(&self, text: usize, stop: usize) -> usize {
         self.first.get(&(text, stop)).copied().unwrap_or(stop)
     }

@@ -27,9 +27,7 @@ const ALL: [At; 7] = [At::Before, At::Double, At::DoubleEscape, At::Single, At::
 pub(super) struct Places(u8);
 
 impl Places {
-    /// Before the opening quote.
     pub(super) const BEFORE: Self = Self::only(At::Before);
-    /// After the closing quote.
     pub(super) const AFTER: Self = Self::only(At::After);
 
     const fn only(at: At) -> Self {
@@ -41,7 +39,6 @@ impl Places {
         self.0 & (Self::AFTER.0 | Self::only(At::Wrong).0) != 0 || self.0 == 0
     }
 
-    /// The places after a character.
     pub(super) fn read(self, character: char) -> Self {
         self.each(|at| Self::only(at.read(character)))
     }

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use crate::until::{CharSet, Transition, Until, add_to};
 
-/// A state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextState {
     /// Which characters lead to which state.
@@ -16,11 +15,9 @@ pub(super) struct TextState {
     pub(super) stops: Vec<(char, usize)>,
     /// The stops that begin here and are not a part of the text.
     pub(super) peeks: Vec<usize>,
-    /// Whether the text may end here.
     pub(super) may_end: bool,
 }
 
-/// The states of a free text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
     pub(super) all: Vec<TextState>,

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use crate::expr::Class;
 use crate::special_tokens::{SpecialToken, is_name};
 
-/// What matches nothing.
 pub(super) const NOTHING: &str = "/[^\\x{0}-\\x{10FFFF}]/";
 
 /// A text between quotes, with the escapes of JSON.
@@ -41,7 +40,6 @@ pub(super) fn token(out: &mut String, token: &SpecialToken) {
     };
 }
 
-/// A class, as a regular expression.
 pub(super) fn class(out: &mut String, class: &Class) {
     if class.as_ranges().is_empty() {
         return out.push_str(if class.is_negated() { "/(?s:.)/" } else { NOTHING });
@@ -74,7 +72,6 @@ fn character(out: &mut String, character: char) {
     };
 }
 
-/// How often something is repeated.
 pub(super) fn count(out: &mut String, min: u32, max: Option<u32>) {
     match max {
         Some(max) if max == min => _ = write!(out, "{{{min},{max}}}"),

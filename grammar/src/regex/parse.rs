@@ -6,7 +6,6 @@ use super::dialect::Dialect;
 use super::error::{Cause, SyntaxError};
 use super::tree::{Assertion, Greed, Item, Node, Set};
 
-/// The maximum depth of groups.
 const DEEPEST: u32 = 40;
 
 /// Reads a pattern in a dialect.
@@ -27,7 +26,6 @@ pub fn parse<D: Dialect>(pattern: &str) -> Result<Node, SyntaxError> {
 
 struct Parser<'p, D> {
     pattern: &'p str,
-    /// What is not read yet.
     rest: &'p str,
     depth: u32,
     /// The names of the groups that were opened.

@@ -88,7 +88,8 @@ impl<'s> Schemas<'s, '_> {
         Ok(self.rule(hint, self.builder.read("'[' $0 $1 ']'", &[space, tail])))
     }
 
-    /// An array with some items that fit `contains`. This can be expressed if nothing else is writable_count.
+    /// An array with some items that fit `contains`. This can be expressed if there is one such keyword, no item has a schema of
+    /// its own, and nothing else limits the number of items.
     fn containing(
         &mut self,
         hint: &str,
@@ -135,13 +136,11 @@ impl<'s> Schemas<'s, '_> {
     }
 }
 
-/// How many items must fit `contains`.
 pub(super) fn min_contains(schema: &Value) -> u32 {
     let least = schema.get("minContains").and_then(Value::as_f64).map_or(1, |least| least as u64);
     u32::try_from(least).unwrap_or(u32::MAX)
 }
 
-/// The schemas of the first items.
 pub(super) fn prefix(schema: &Value) -> &[Value] {
     match (schema.get("prefixItems"), schema.get("items")) {
         (Some(Value::Array(items)), _) | (None, Some(Value::Array(items))) => items,

@@ -87,7 +87,6 @@ impl Decimal {
     }
 }
 
-/// A bound of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bound {
     pub value: Decimal,

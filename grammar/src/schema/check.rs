@@ -13,7 +13,6 @@ use super::{Schemas, format};
 /// Whether something holds; `None` if that is not known.
 pub(super) type Known = Option<bool>;
 
-/// Whether both hold.
 pub(super) fn and(one: Known, other: Known) -> Known {
     match (one, other) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -62,7 +61,6 @@ fn same(one: &Value, other: &Value, depth: usize) -> Known {
 }
 
 impl Schemas<'_, '_> {
-    /// Whether a value fits a schema.
     pub(super) fn fits(&mut self, value: &Value, schema: &Value) -> Known {
         let keywords = match schema {
             Value::Bool(all) => return Some(*all),

@@ -7,13 +7,9 @@ use serde_json::Value;
 /// One condition. Two are equal if they refer to the same place of the same document.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Condition<'s> {
-    /// The value fits this schema.
     Schema(&'s Value),
-    /// The value does not fit this schema.
     Not(&'s Value),
-    /// The value has one of these types.
     Types(u8),
-    /// The value is not one of these.
     NoneOf(&'s [Value]),
     /// If the value is an object, it has this property.
     Require(&'s str),
@@ -24,7 +20,6 @@ pub(super) enum Condition<'s> {
 }
 
 impl Condition<'_> {
-    /// What identifies it.
     fn key(&self) -> (u8, usize, usize) {
         let text = |text: &str| text.as_ptr() as usize;
         let value = |value: &Value| std::ptr::from_ref(value) as usize;

@@ -43,7 +43,6 @@ pub(super) struct Constraints<'s> {
 }
 
 impl<'s> Schemas<'s, '_> {
-    /// The constraints of one alternative.
     pub(super) fn constraints(&mut self, conditions: &[Condition<'s>]) -> Outcome<'s, Constraints<'s>> {
         let mut constraints = Constraints {
             types: ANY,

@@ -1,9 +1,7 @@
 //! String formats, each as a regular expression.
 
-/// What a format requires of a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Format {
-    /// Nothing.
     Nothing,
     /// The format is not known.
     Unknown,
@@ -39,7 +37,6 @@ macro_rules! ipv6 {
     };
 }
 
-/// What a format requires.
 pub(super) fn of(name: &str) -> Format {
     const DOMAIN: &str = "the length of a host name, and what follows `xn--`, are not checked";
     const LOOSE: &str = "only its characters and rough shape are checked";

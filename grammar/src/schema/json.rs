@@ -8,7 +8,6 @@ use crate::expr::{Class, Expr, RuleId};
 use crate::syntax::{Integers, Syntax, json_text};
 use crate::text_rules::{other_than, up_to};
 
-/// A digit.
 pub(super) fn digit(builder: &Builder) -> Expr {
     builder.read("[0-9]", &[])
 }
@@ -21,7 +20,6 @@ pub(super) fn space(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// The comma between members or items.
 pub(super) fn comma(builder: &mut Builder) -> Expr {
     let space = space(builder).into();
     builder.read("',' $0", &[space])
@@ -46,7 +44,6 @@ pub(super) fn quoted(builder: &Builder, inside: Expr) -> Expr {
     }
 }
 
-/// A hexadecimal digit.
 pub(super) fn hex(builder: &Builder) -> Expr {
     builder.read("[0-9A-Fa-f]", &[])
 }
@@ -101,7 +98,6 @@ pub(super) fn string_rest(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// Any string, in quotes.
 pub(super) fn string(builder: &mut Builder) -> RuleId {
     once(builder, "string", |builder| match builder.syntax().clone() {
         Syntax::Json => {
@@ -143,7 +139,6 @@ fn is_bare(name: &str, stop: char) -> bool {
         && name.split(' ').all(|word| (!word.is_empty() || name.is_empty()) && word.chars().all(|c| others.contains(c)))
 }
 
-/// Any key of an object.
 pub(super) fn any_key(builder: &mut Builder) -> Expr {
     let Syntax::Raw { .. } = builder.syntax() else { return string(builder).into() };
     let key = |builder: &mut Builder| {
@@ -180,7 +175,6 @@ pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
     quoted(builder, inside)
 }
 
-/// `null`.
 pub(super) fn null(builder: &Builder) -> Expr {
     match builder.syntax() {
         // Templates print the one or the other between quote tokens.
@@ -236,7 +230,6 @@ fn huge(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// An optional fraction.
 pub(super) fn fraction(builder: &mut Builder) -> RuleId {
     once(builder, "fraction", |builder| builder.read("('.' [0-9]+)?", &[]))
 }
@@ -246,7 +239,6 @@ pub(super) fn zero(builder: &Builder) -> Expr {
     builder.read(if builder.integers() == Integers::Plain { "'0'" } else { "'-'? '0'" }, &[])
 }
 
-/// Any integer.
 pub(super) fn integer(builder: &mut Builder) -> RuleId {
     once(builder, "integer", |builder| {
         if builder.integers() == Integers::Plain {
@@ -257,7 +249,6 @@ pub(super) fn integer(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// Any number.
 pub(super) fn number(builder: &mut Builder) -> RuleId {
     once(builder, "number", |builder| {
         let parts = [whole(builder), fraction(builder), exponent(builder), huge(builder)].map(Expr::from);
@@ -265,7 +256,6 @@ pub(super) fn number(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// `true` and `false`.
 pub(super) fn boolean(builder: &mut Builder) -> RuleId {
     once(builder, "boolean", |builder| match builder.syntax() {
         Syntax::Python => builder.read("'true' | 'false' | 'True' | 'False'", &[]),
@@ -273,7 +263,6 @@ pub(super) fn boolean(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// Any object.
 pub(super) fn object(builder: &mut Builder) -> RuleId {
     once(builder, "object", |builder| {
         let (space, comma) = (space(builder).into(), comma(builder));
@@ -284,7 +273,6 @@ pub(super) fn object(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// Any array.
 pub(super) fn array(builder: &mut Builder) -> RuleId {
     once(builder, "array", |builder| {
         let (space, comma) = (space(builder).into(), comma(builder));
@@ -293,7 +281,6 @@ pub(super) fn array(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// Any value.
 pub(super) fn value(builder: &mut Builder) -> RuleId {
     if let Some(value) = builder.kept("value") {
         return value;

@@ -14,7 +14,6 @@ use super::{Outcome, Schemas, impossible, json};
 use crate::expr::Expr;
 use crate::members::{Item, Members};
 
-/// A property that schemas name.
 pub(super) struct Property<'s> {
     pub name: &'s str,
     pub required: bool,

@@ -46,7 +46,6 @@ impl<'s> Schemas<'s, '_> {
     }
 }
 
-/// What distinguishes a schema from others.
 struct Mark<'s> {
     types: u8,
     values: Option<&'s [Value]>,

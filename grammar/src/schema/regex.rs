@@ -14,14 +14,12 @@ use crate::builder::Builder;
 use crate::expr::Expr;
 use node::{Node, Why, anchored};
 
-/// The maximum length of an expression.
 const LENGTH: usize = 10_000;
 /// The maximum number of branches of an expression with anchors.
 const BRANCHES: usize = 64;
 /// The maximum number of steps to test a text.
 const STEPS: usize = 100_000;
 
-/// A regular expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Regex {
     /// The alternatives. Anchors occur only at their ends, and are the two flags.
@@ -239,7 +237,6 @@ fn divide(node: Node, at_start: bool, at_end: bool, branches: &mut Vec<RegexBran
 mod tests {
     use super::*;
 
-    /// Why an expression is not used.
     fn why(source: &str) -> Option<Why> {
         Regex::parse(source).err()
     }

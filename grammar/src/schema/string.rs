@@ -13,7 +13,7 @@ use crate::expr::{Class, Expr};
 use crate::syntax::{Syntax, json_text};
 use crate::until::Stop;
 
-/// Groups nest so deep before the next one becomes a rule of its own.
+/// The maximum depth of groups; a deeper one becomes a rule of its own.
 const NESTED: usize = 6;
 
 impl<'s> Schemas<'s, '_> {
@@ -218,7 +218,6 @@ pub(super) fn other_string(builder: &mut Builder, hint: &str, mut names: Vec<&st
 #[derive(Debug, Default)]
 struct Node {
     children: Vec<(char, usize)>,
-    /// Whether a name ends here.
     ends: bool,
 }
 

@@ -15,7 +15,6 @@ pub(crate) const ARRAY: u8 = Types::ARRAY.bits();
 pub(crate) const OBJECT: u8 = Types::OBJECT.bits();
 pub(crate) const ANY: u8 = Types::ANY.bits();
 
-/// The types that the keyword `type` names.
 pub(super) fn types_of(value: &Value) -> Option<u8> {
     declared(value).map(Types::bits)
 }

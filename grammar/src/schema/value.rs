@@ -71,7 +71,6 @@ impl<'s> Schemas<'s, '_> {
         }
     }
 
-    /// The values of one alternative.
     fn one_alternative(&mut self, hint: &str, conditions: &[Condition<'s>]) -> Outcome<'s, Expr> {
         let mut constraints = self.constraints(conditions)?;
         if let Some(candidates) = constraints.candidates.take() {

@@ -22,7 +22,6 @@ const BRACKET: &str = "tools.arguments";
 /// What a grammar cannot check where a marker repeats the name of an argument that is not declared.
 const UNKNOWN_NAME: &str = "the name of an argument that is not declared may differ in the marker that closes it";
 
-/// Which argument is written.
 #[derive(Clone, Copy)]
 enum Argument<'t> {
     Any,
@@ -493,7 +492,6 @@ impl<'a> TurnRules<'a> {
     }
 }
 
-/// Whether a property may have one of these types.
 fn may_be(property: &Property, types: Types) -> bool {
     property.types.is_unknown() || property.types.intersects(types)
 }

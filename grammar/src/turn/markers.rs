@@ -49,7 +49,6 @@ impl<'a> TurnRules<'a> {
         alternatives
     }
 
-    /// Adds the end of the turn, if the turn may end here.
     fn end(&mut self, at: Position, node: &State, alternatives: &mut Vec<Alternative>) {
         let Some(actions) = &node.end else { return };
         let to = self.perform(actions, at);

@@ -14,7 +14,6 @@ use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
 
 impl TurnRules<'_> {
-    /// The automaton of the text at a position.
     pub(super) fn table(&mut self, key: NodeKey) -> Rc<Table> {
         let key = match key {
             NodeKey::Text(at, _) => NodeKey::Text(at, 0),
@@ -200,7 +199,6 @@ impl TurnRules<'_> {
         self.transitions(at).iter().any(|(marker, _)| marker.in_text == InText::Text)
     }
 
-    /// Whether the turn may end in this text.
     pub(super) fn turn_may_end_in(&self, key: NodeKey) -> bool {
         let NodeKey::Text(at, _) = key else { return false };
         let state = self.state(at.state);

@@ -148,7 +148,6 @@ impl Writer<'_> {
         self.out.push_str(if item { ")" } else { "" });
     }
 
-    /// What matches nothing.
     fn nothing(&mut self) {
         self.out.push_str("[^\\u0000-\\U0010FFFF]");
     }

@@ -106,7 +106,7 @@ impl<'r> Interpreter<'r> {
         }
     }
 
-    /// How many bytes were written so far.
+    /// How many bytes were written until now.
     pub(crate) fn written(&self) -> usize {
         self.outputs.last().map_or(0, Buffer::len)
     }

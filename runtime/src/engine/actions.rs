@@ -48,7 +48,6 @@ impl Io<'_> {
         self.memory.speculation.start().zip(self.memory.speculation.state())
     }
 
-    /// The special tokens in the text from here on, if they are known.
     pub(super) fn tokens_from(&self, from: usize) -> Option<SpecialTokens> {
         let mut tokens = self.memory.cursor.search.context.tokens.as_deref().cloned()?;
         tokens.rebase(from);

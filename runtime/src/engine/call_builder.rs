@@ -16,13 +16,11 @@ use crate::tools::Tools;
 #[derive(Default)]
 pub(crate) struct CallBuilder {
     pub(super) open: Option<OpenCall>,
-    /// How many calls were announced.
     pub(super) count: usize,
     /// The id that was read for the next call.
     pub(super) id: InlineString,
     /// The name of the open call, or of the next one.
     pub(super) name: InlineString,
-    /// The name of the argument that is being read.
     pub(super) argument: InlineString,
     /// The next call has a recipient that is no tool.
     pub(super) is_lost: bool,
@@ -32,7 +30,6 @@ pub(crate) struct CallBuilder {
     after_line: bool,
 }
 
-/// The call that is open.
 #[derive(Debug)]
 pub(super) struct OpenCall {
     pub(super) index: usize,
@@ -50,10 +47,8 @@ pub(super) struct OpenCall {
     kept: bool,
 }
 
-/// What was written of the arguments of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Written {
-    /// Nothing yet.
     Nothing,
     /// The model's own JSON.
     Whole,
@@ -72,7 +67,6 @@ impl CallBuilder {
         self.open.as_ref().and_then(|call| call.tool)
     }
 
-    /// Whether the caller ruled the open call out.
     pub(super) fn is_refused(&self) -> bool {
         self.open.as_ref().is_some_and(|call| call.refused)
     }

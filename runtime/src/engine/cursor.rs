@@ -36,7 +36,6 @@ pub(crate) struct Cursor {
     pub(super) text_end: usize,
     /// Where the core of the last marker began.
     pub(super) marker_at: usize,
-    /// Where the last marker ended.
     pub(super) marker_end: usize,
     /// Where the text before the end of the turn ended, if the last marker was that end.
     pub(super) turn_end: Option<usize>,
@@ -45,7 +44,6 @@ pub(crate) struct Cursor {
     /// White space that still belongs to the last marker.
     pub(super) layout: PendingLayout,
     name: NameProgress,
-    /// The name that was read last.
     pub(super) capture: InlineString,
 }
 
@@ -63,7 +61,7 @@ pub(super) struct Stretch {
 /// The fewest characters of a marker that show in text that it is one.
 const LEAST_OF_MARKER: usize = 4;
 
-/// The markers whose beginning this is, with at least so many characters of a tag.
+/// The markers of which `rest` is the beginning: a tag's, with at least `least` characters.
 fn cut_markers<'m>(rest: &'m [u8], markers: &'m Markers, least: usize) -> impl Iterator<Item = &'m Marker> {
     let characters = || rest.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).take(least).count();
     let begins_tag = matches!(rest.first(), Some(b'<' | b'[' | b']')) && characters() == least;

@@ -12,7 +12,6 @@ use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
 use crate::options::{Filter, Options, Unparsed};
 use crate::utf8::lossy;
 
-/// Where events go.
 pub(super) type Sink<'s> = &'s mut dyn FnMut(Event<'_>);
 
 /// What is kept of the output between two events.
@@ -26,14 +25,11 @@ pub(crate) struct Emitter {
     pub(super) joined: String,
     /// What the answer goes through, if the options ask for it.
     filter: Option<Box<dyn Filter>>,
-    /// Reasoning is separated from the content.
     extract_reasoning: bool,
     /// If reasoning is left in the content: its opening marker, until there is reasoning.
     opener: Vec<u8>,
     reasoning_written: bool,
-    /// Bytes that are not UTF-8 were reported.
     invalid_utf8: bool,
-    /// Where broken markup goes.
     unparsed: Unparsed,
     /// How many bytes at the start of the buffered text the prompt wrote as the beginning of a marker. They are no text
     /// of the message.
@@ -90,7 +86,6 @@ impl Emitter {
         }
     }
 
-    /// Counts the tokens between two places of the output.
     fn count(&mut self, channel: Channel, from: i64, to: i64) {
         let delivered = match channel {
             Channel::Unparsed if self.unparsed == Unparsed::Content => Channel::Content,
@@ -153,7 +148,6 @@ impl Emitter {
         }
     }
 
-    /// A marker opened reasoning.
     pub(super) fn open_reasoning(&mut self, marker: &[u8]) {
         self.reasoning_written = false;
         self.opener.clear();
@@ -234,7 +228,6 @@ impl Emitter {
         usize::try_from(self.base.saturating_add_unsigned(offset as u64)).ok()
     }
 
-    /// The output is over.
     pub(super) fn finish(&mut self, sink: Sink<'_>) {
         if let Some(mut filter) = self.filter.take() {
             filter.finish(&mut |text| sink(Event::Content(text)));

@@ -50,11 +50,9 @@ impl<M> Copy for FastPath<M> {}
 /// from now on. `None`: nothing was taken, and the machine has to look.
 pub(super) type Read<M> = fn(&mut M, &str, &mut Vec<u8>) -> Option<Taken>;
 
-/// What was taken of a piece.
 pub(super) struct Taken {
-    /// How many bytes.
     pub(super) count: usize,
-    /// The value continues after them. If not, the machine continues there.
+    /// The value continues after these bytes. If not, the machine continues there.
     pub(super) more: bool,
     /// The bytes are the arguments, unchanged. If not, the arguments were written to the emitter.
     pub(super) unchanged: bool,
@@ -83,7 +81,6 @@ fn escape<M>(path: &FastPath<M>, waiting: &[u8], text: &str, json: &mut String) 
 }
 
 impl<M> FastPath<M> {
-    /// Nothing may be done.
     pub(super) const NONE: Self = Self {
         target: Target::Nothing,
         special: Needles::NONE,

@@ -140,9 +140,8 @@ impl<'t, const N: usize> From<&'t [u8; N]> for Chunk<'t> {
 /// its start.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'t> {
-    /// All of it.
     pub(super) bytes: &'t [u8],
-    /// The same as text, if it is known to be UTF-8.
+    /// The bytes as text, if they are known to be UTF-8.
     pub(super) text: Option<&'t str>,
     /// No more text comes.
     pub(super) last: bool,

@@ -87,7 +87,6 @@ impl Interpreter {
         rows.get(index)
     }
 
-    /// Follows the transition for what was found.
     pub(crate) fn follow(&self, state: StateId, found: Found, io: &mut Io<'_>) -> Flow {
         match (found, self.transition(state, found)) {
             (Found::Wait, _) => Flow::Wait,

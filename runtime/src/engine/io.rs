@@ -229,8 +229,8 @@ impl<'a> Io<'a> {
 
     /// The text does not fit: text that was held back becomes plain text, unless it is a broken call. Returns the state that
     /// continues; `None` if nothing was held back. `state` is the one in which the text does not fit.
-    pub(super) fn give_up(&mut self, program: &Program, state: StateId) -> Option<StateId> {
-        let broken = self.breaks_off(program, state);
+    pub(super) fn abandon_speculation(&mut self, program: &Program, state: StateId) -> Option<StateId> {
+        let broken = self.is_broken_markup(program, state);
         let Memory { cursor, speculation, calls, readers, .. } = &mut *self.memory;
         let state = match closing(program).filter(|_| broken) {
             Some(unparsed) => {
@@ -238,7 +238,7 @@ impl<'a> Io<'a> {
                 cursor.go_back(cursor.marker_end, cursor.marker_end);
                 unparsed
             }
-            None => speculation.give_up(cursor)?,
+            None => speculation.release(cursor)?,
         };
         readers.reading = Reading::Nothing;
         (self.captured, self.captured_id) = (None, None);
@@ -257,19 +257,19 @@ impl<'a> Io<'a> {
         unparsed.unwrap_or(program.content)
     }
 
-    /// Whether the text that is held back is a broken call and no prose.
-    fn breaks_off(&mut self, program: &Program, state: StateId) -> bool {
+    /// Whether the held text is a broken call and not prose. Notes what was expected if it is.
+    fn is_broken_markup(&mut self, program: &Program, state: StateId) -> bool {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         let in_answer = speculation.state() == Some(program.content);
-        let broken = closing(program).is_some() && in_answer && speculation.breaks_off(self.input.bytes, cursor);
+        let broken = closing(program).is_some() && in_answer && speculation.mark_broken(self.input.bytes, cursor);
         if broken {
             speculation.expected = program.state(state).map(State::expected).unwrap_or_default();
         }
         broken
     }
 
-    /// Whether the text that is held back is the beginning of a closer, and nothing but a closer may come here.
-    fn is_cut_closer(&self, program: &Program, state: StateId) -> bool {
+    /// Whether the held text is the beginning of a closer, and nothing but a closer may come here.
+    fn ends_inside_closer(&self, program: &Program, state: StateId) -> bool {
         let Memory { speculation, .. } = &*self.memory;
         let markers = program.state(state).filter(|state| state.hole == Some(Hole::Text(Channel::Unparsed)));
         let Some((markers, start)) = markers.zip(speculation.start()) else { return false };
@@ -297,18 +297,18 @@ impl<'a> Io<'a> {
                 || speculation.is_next_call(self.input.bytes, start))
     }
 
-    /// The output ends where a call was about to begin. If a special token opened it, that is no prose. Returns whether text
-    /// was settled.
-    pub(super) fn break_off(&mut self, program: &Program, state: StateId) -> bool {
-        let broken =
-            self.breaks_off(program, state) || self.is_cut_closer(program, state) || self.is_cut_call(program, state);
+    /// At the end of the output: settles held text as broken markup if it is not prose. Returns whether it did.
+    pub(super) fn settle_as_broken(&mut self, program: &Program, state: StateId) -> bool {
+        let broken = self.is_broken_markup(program, state)
+            || self.ends_inside_closer(program, state)
+            || self.is_cut_call(program, state);
         if broken {
             self.end_unparsed();
         }
         broken
     }
 
-    /// The same where only white space follows the tag that opens the call.
+    /// Settles held text as broken markup if it is a tag that opens a call, and only white space follows it. Returns whether it did.
     pub(super) fn end_in_opener(&mut self, program: &Program, state: StateId) -> bool {
         let ends = self.memory.speculation.ends_in_opener(self.input.bytes) && self.is_cut_call(program, state);
         if ends {
@@ -317,7 +317,7 @@ impl<'a> Io<'a> {
         ends
     }
 
-    /// All text that is held back is broken markup.
+    /// Settles all held text as broken markup.
     fn end_unparsed(&mut self) {
         self.memory.cursor.go_back(self.input.bytes.len(), self.input.bytes.len());
         self.unparsed();

@@ -14,12 +14,10 @@ pub(super) struct NameProgress {
 }
 
 impl NameProgress {
-    /// How many bytes were looked at.
     pub(super) fn read(&self) -> usize {
         self.read
     }
 
-    /// Whether the name has not begun yet.
     pub(super) fn is_blank(&self) -> bool {
         !self.begun
     }

@@ -20,7 +20,6 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Any name counts.
     pub(super) const ANY: Self = Self { tools: None, tool: None, splits: false };
 
     /// The offered functions, and the arguments of the tool at this position.
@@ -33,7 +32,7 @@ impl<'a> Names<'a> {
         Self { tools: Some(tools), tool: None, splits: true }
     }
 
-    /// Whether the open call's tool names an argument that begins with this text and goes on, or ends with it. Without an open
+    /// Whether the open call's tool names an argument that begins with this text, or is it. Without an open
     /// call: whether the text is the name of a function and, after white space, such a beginning.
     pub(super) fn begins_argument(self, text: &[u8]) -> bool {
         let Some(tools) = self.tools else { return false };

@@ -133,17 +133,14 @@ impl Memory {
         Some(Taken { count, more, unchanged: true })
     }
 
-    /// Continues arguments in JSON.
     pub(super) fn read_json_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
         self.read_json(text, carry, |memory| &mut memory.readers.json)
     }
 
-    /// Continues the arguments of a call object in JSON.
     pub(super) fn read_object_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
         self.read_json(text, carry, |memory| memory.readers.object.scanner())
     }
 
-    /// Continues the raw text of a tagged argument.
     pub(super) fn read_raw_value(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
         let bytes = text.as_bytes();
         let end = self.fast_path.end(bytes, carry.last().copied(), &self.fast_path.markers)?;
@@ -157,7 +154,6 @@ impl Memory {
         Some(Taken { count: bytes.len(), more: true, unchanged: false })
     }
 
-    /// Continues a literal that is translated.
     #[inline]
     pub(super) fn read_literal(&mut self, fed: Fed, length: usize) -> Option<Taken> {
         let (count, more) = match fed.progress {

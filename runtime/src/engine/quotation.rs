@@ -16,11 +16,9 @@ pub(super) enum Verdict {
 /// The events of a trial, as far as they have come.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// How many calls have begun.
     begun: usize,
-    /// How many of them are over.
     over: usize,
-    /// The end of the output cuts off a call before its name, after these.
+    /// The end of the output cuts off a call before its name, after the calls that have begun.
     cut: bool,
     evidence: Option<Evidence>,
 }
@@ -28,9 +26,9 @@ pub(super) struct Watch {
 /// What follows the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// They count, if there is one.
+    /// The calls count, if there is one.
     Counts,
-    /// So many calls are quoted.
+    /// The first calls, this many, are quoted.
     Quoted(usize),
 }
 

@@ -299,7 +299,7 @@ impl Io<'_> {
     }
 
     /// Begins or continues to read a value whose own syntax shows where it ends. White space before it is dropped. Returns the
-    /// offset up to which whole characters are at hand; there is at least one byte before it.
+    /// offset up to which whole characters are buffered; there is at least one byte before it.
     pub(super) fn value_start(&mut self, reading: Reading, reset: impl FnOnce(&mut ValueReaders)) -> Option<usize> {
         let Memory { cursor, readers, .. } = &mut *self.memory;
         let Input { bytes, last, .. } = self.input;

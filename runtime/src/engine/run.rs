@@ -100,16 +100,16 @@ impl Run {
                     Flow::Mismatch if last && io.end_in_opener(machine.program(), state) => {
                         state = machine.program().content
                     }
-                    Flow::Mismatch => match io.give_up(machine.program(), state) {
+                    Flow::Mismatch => match io.abandon_speculation(machine.program(), state) {
                         Some(next) => state = next,
                         None => state = io.break_off_call(machine.program()),
                     },
                     Flow::Wait if !last => break,
                     Flow::Wait => {
-                        if io.break_off(machine.program(), state) {
+                        if io.settle_as_broken(machine.program(), state) {
                             state = machine.program().content;
                         }
-                        if let Some(next) = io.give_up(machine.program(), state) {
+                        if let Some(next) = io.abandon_speculation(machine.program(), state) {
                             state = next;
                             continue;
                         }
@@ -193,8 +193,8 @@ impl Trial {
     }
 }
 
-/// Whether the call that was found in reasoning counts: goes on with it, or with what follows it. Returns `false` while more text
-/// is needed to tell.
+/// Decides whether the call that was found in reasoning counts, and continues with it or with what follows it. Returns `false`
+/// while more text is needed.
 #[cold]
 fn weigh(trial: &mut Option<Box<Trial>>, machine: &dyn Machine, io: &mut Io<'_>, state: &mut StateId) -> bool {
     let Some((start, here)) = io.call_in_doubt() else { return true };

@@ -51,7 +51,6 @@ pub(super) struct MarkerContext {
     pub(super) in_text: bool,
     /// Before this offset no text comes before a marker, but white space. It holds for plain text.
     pub(super) lead_end: usize,
-    /// Where special tokens are, if that is known.
     pub(super) tokens: Option<Box<SpecialTokens>>,
 }
 
@@ -321,7 +320,6 @@ fn all(count: usize) -> u64 {
     if count >= MAX_MARKERS { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The members of a set, by their positions.
 fn members(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let next = (set != 0).then(|| set.trailing_zeros() as usize);

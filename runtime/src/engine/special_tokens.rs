@@ -40,12 +40,10 @@ impl SpecialTokens {
         }
     }
 
-    /// Whether none is in the buffered text.
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Whether a text is one of them.
     pub(super) fn knows(&self, text: &str) -> bool {
         self.texts.iter().any(|known| known == text)
     }

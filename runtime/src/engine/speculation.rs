@@ -11,7 +11,7 @@ use crate::program::{StateId, is_mention, is_special_token};
 #[derive(Default)]
 pub(crate) struct Speculation {
     held: Option<Held>,
-    /// What the text should have gone on with, where it was seen not to fit.
+    /// What was expected where the text was seen not to fit.
     pub(super) expected: String,
     /// Text before it was read twice already.
     retried: usize,
@@ -63,9 +63,9 @@ impl Speculation {
         }
     }
 
-    /// The text does not fit. If it begins with a special token, it is a broken call and no prose, provided that its closer
-    /// follows. Returns whether the closer has to be looked for.
-    pub(super) fn breaks_off(&mut self, text: &[u8], cursor: &Cursor) -> bool {
+    /// Marks held text that does not fit as a broken call, if it begins with a special token. Returns whether it did: whether the
+    /// closer, which has to follow, must be looked for.
+    pub(super) fn mark_broken(&mut self, text: &[u8], cursor: &Cursor) -> bool {
         let Some(held) = &mut self.held else { return false };
         // After another marker, what follows the opener fitted.
         let mentioned =
@@ -82,11 +82,11 @@ impl Speculation {
     pub(super) fn is_cut_call(&self, text: &[u8], begins_line: bool, may_be_words: bool) -> bool {
         let Some(held) = &self.held else { return false };
         let opens_line = begins_line && held.text == held.marker || text[held.text..held.marker].contains(&b'\n');
-        let goes_on = !may_be_words && !self.ends_in_opener(text);
-        held.opener(text).starts_with(b"<") && held.broken.is_none() && (opens_line || goes_on)
+        let continues = !may_be_words && !self.ends_in_opener(text);
+        held.opener(text).starts_with(b"<") && held.broken.is_none() && (opens_line || continues)
     }
 
-    /// Whether the text that is held back is more than the marker between two calls. It begins at `start` in the whole output.
+    /// Whether the held text is more than the marker between two calls. It begins at `start` in the whole output.
     pub(super) fn is_next_call(&self, text: &[u8], start: Option<usize>) -> bool {
         let Some((held, (start, end))) = self.held.zip(start.zip(self.last_end)) else { return false };
         // The marker between two calls may be what showed that the first one was over.
@@ -113,24 +113,20 @@ impl Speculation {
         counts
     }
 
-    /// All calls in reasoning count.
     pub(super) fn trust_calls(&mut self) {
         self.doubt = Doubt::Never;
     }
 
-    /// Whether all calls in reasoning count.
     #[cfg(feature = "trace")]
     pub(super) fn trusts_calls(&self) -> bool {
         self.doubt == Doubt::Never
     }
 
-    /// A call ended at this place of the output.
     pub(super) fn call_ended(&mut self, at: Option<usize>) {
         self.last_end = at;
         self.ends.extend(at.filter(|_| self.doubt == Doubt::Never));
     }
 
-    /// Reasoning was closed at this place of the output.
     pub(super) fn reasoning_closed(&mut self, at: Option<usize>) {
         if !self.ends.is_empty() {
             self.closed = self.closed.or(at.map(|at| (at, self.ends.len())));
@@ -148,7 +144,6 @@ impl Speculation {
         self.closed.map_or(end, |(at, _)| end.min(at))
     }
 
-    /// Whether the call that is held back is in doubt.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.doubt == Doubt::This
     }
@@ -165,7 +160,6 @@ impl Speculation {
         self.held.is_some()
     }
 
-    /// Where the text that is held back begins.
     pub(super) fn start(&self) -> Option<usize> {
         self.held.map(|held| held.text)
     }
@@ -201,7 +195,7 @@ impl Speculation {
 
     /// The text does not fit: takes the cursor back to its start. Returns the state that reads it as plain text; `None` if
     /// nothing was held back.
-    pub(super) fn give_up(&mut self, cursor: &mut Cursor) -> Option<StateId> {
+    pub(super) fn release(&mut self, cursor: &mut Cursor) -> Option<StateId> {
         let held = self.held.take()?;
         let mismatch = cursor.looked_at().max(held.broken.unwrap_or(0)).max(held.marker + 1);
         // The text is read again once, so that a marker inside it is found. After that it is just text.

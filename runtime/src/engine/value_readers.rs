@@ -8,10 +8,9 @@ use crate::readers::json::{JsonText, Scanner};
 use crate::readers::tagged::TaggedReader;
 use crate::readers::{python, quote_tokens};
 
-/// The readers of values.
 #[derive(Default)]
 pub(crate) struct ValueReaders {
-    /// Which of them is in the middle of a value.
+    /// Which reader is in the middle of a value.
     pub(super) reading: Reading,
     pub(super) json: Scanner,
     /// Decodes arguments that are a text with JSON in it, while `json` looks for its end.
@@ -55,7 +54,6 @@ pub(super) enum Reading {
     Json,
     /// No reader: the arguments are no JSON.
     NoJson,
-    /// JSON in a JSON string.
     JsonText,
     Python,
     QuoteTokens,

@@ -118,7 +118,6 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 }
 
 impl DiagnosticKind {
-    /// Every kind.
     pub(super) const ALL: [Self; 20] = [
         Self::UnknownTool,
         Self::MalformedArguments,

@@ -129,7 +129,6 @@ fn names_argument(text: &str, declares: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// The beginning of a text.
 fn excerpt(text: &str) -> &str {
     start_of(text, 40)
 }

@@ -5,7 +5,6 @@ pub(crate) trait Filter: Send + Sync {
     /// Takes the next piece and passes on the part that is certain.
     fn push(&mut self, text: &str, out: &mut dyn FnMut(&str));
 
-    /// The answer is over.
     fn finish(&mut self, out: &mut dyn FnMut(&str));
 }
 
@@ -23,7 +22,6 @@ enum State {
     Start,
     /// An opening fence was taken.
     Inside,
-    /// There is no fence.
     Plain,
 }
 
@@ -32,7 +30,6 @@ const TICKS: &str = "```";
 const LABEL: usize = 16;
 
 impl Fence {
-    /// A new filter.
     pub(crate) fn filter() -> Box<dyn Filter> {
         Box::<Self>::default()
     }

@@ -39,7 +39,6 @@ pub struct CallShape {
     pub strict: bool,
 }
 
-/// The usual keys of arguments.
 const USUAL_ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
 impl CallShape {
@@ -100,7 +99,6 @@ impl CallShape {
     }
 }
 
-/// The role of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     Name,

@@ -205,7 +205,7 @@ impl NextName {
     }
 }
 
-/// What a name stands for.
+/// What a name is the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameKind {
     /// An argument of the open call.

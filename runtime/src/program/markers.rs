@@ -28,7 +28,6 @@ pub struct Markers {
     search: Search,
     /// The search function. It is a pointer, so that an application links only the searches that its parsers use.
     find: Find,
-    /// A rare byte of each core.
     pub(crate) rare_bytes: RareBytes,
     /// The bytes with which the cores begin.
     pub(crate) begins: Begins,

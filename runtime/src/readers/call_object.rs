@@ -35,7 +35,7 @@ pub(crate) enum CallProgress {
     Done,
     /// The byte after them shows that the object is not a call. Nothing was reported.
     Mismatch,
-    /// Behind them, outside of strings, one of the stops may begin.
+    /// After them, outside of strings, one of the stops may begin.
     Stop,
     /// The [name](CallObject::name) is known, and the [id](CallObject::id) if it came before the name. This is reported
     /// exactly once, before any arguments. If both are in the given bytes without escapes: their places.
@@ -229,12 +229,10 @@ impl CallObject {
         arguments.abort(reader.finish::<S>())
     }
 
-    /// The name that was reported.
     pub(crate) fn name(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// The id, where there is one.
     pub(crate) fn id(&self) -> Option<&[u8]> {
         self.has_id.then_some(self.id.as_bytes())
     }
@@ -244,7 +242,6 @@ impl CallObject {
         self.arguments.written()
     }
 
-    /// Whether the name was reported.
     pub(crate) fn named(&self) -> bool {
         self.named
     }
@@ -254,17 +251,14 @@ impl CallObject {
         self.named && self.at == At::InValue && self.role == Role::Arguments && self.arguments.pass_on()
     }
 
-    /// The reader of Python values.
     pub(crate) fn translator(&mut self) -> &mut Translator {
         self.reader.translator()
     }
 
-    /// The reader of JSON values.
     pub(crate) fn scanner(&mut self) -> &mut Scanner {
         self.reader.scanner()
     }
 
-    /// Whether the object has ended.
     pub(crate) fn is_done(&self) -> bool {
         self.at == At::Done
     }
@@ -435,7 +429,6 @@ impl CallObject {
         progress
     }
 
-    /// Bytes of a key.
     fn in_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Step {
         // A strict shape has to look at each byte: it may be the one that does not fit.
         if (self.named || !shape.strict)
@@ -480,7 +473,6 @@ impl CallObject {
         Step::Taken(count)
     }
 
-    /// Bytes of a value.
     fn in_value<S: Syntax>(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Step {
         match self.role {
             Role::Name => return self.in_name::<S>(bytes),
@@ -538,7 +530,6 @@ impl CallObject {
         self.at = At::After;
     }
 
-    /// Bytes of the name.
     fn in_name<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
         if let Some(count) = fast_paths::attempt(|| self.plain_text::<S>(bytes)) {
             return Step::Taken(count);
@@ -587,7 +578,6 @@ impl CallObject {
     }
 }
 
-/// Whether this can be the name of a function.
 fn is_name(text: &[u8]) -> bool {
     !text.is_empty() && !text.iter().any(u8::is_ascii_control)
 }

@@ -45,17 +45,11 @@ pub(crate) enum Progress {
 /// The kind of a JSON value, which its first byte tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum JsonKind {
-    /// `{…}`
     Object,
-    /// `[…]`
     Array,
-    /// `"…"`
     String,
-    /// A number.
     Number,
-    /// `true` or `false`.
     Boolean,
-    /// `null`.
     Null,
     /// A bare word, which JSON does not have.
     Other,
@@ -151,7 +145,6 @@ enum Step {
 }
 
 impl Scanner {
-    /// A scanner before its value.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -237,7 +230,6 @@ impl Scanner {
         self.malformed
     }
 
-    /// Whether the next byte is inside a string.
     pub(crate) fn in_string(&self) -> bool {
         matches!(self.at, At::Text | At::Escape | At::Hex(_))
     }
@@ -270,7 +262,6 @@ impl Scanner {
         taken
     }
 
-    /// The kind of the value, once its first byte was seen.
     pub(crate) fn kind(&self) -> Option<JsonKind> {
         self.kind
     }
@@ -393,7 +384,6 @@ impl Scanner {
         self.go(at)
     }
 
-    /// The byte after a value in a container.
     #[inline(always)]
     fn after(&mut self, byte: u8) -> Step {
         match (byte, self.nesting.last()) {

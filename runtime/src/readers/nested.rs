@@ -169,7 +169,6 @@ fn tags<'s>(text: &[u8], nesting: &Nesting, place: SchemaPlace<'s>) -> Option<(F
 /// An object that is open while JSON is written.
 #[derive(Default)]
 struct Writing {
-    /// A member was written.
     begun: bool,
     /// The last member is a list that continues.
     list: bool,

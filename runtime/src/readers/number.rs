@@ -5,7 +5,6 @@
 /// The beginning of a JSON number: which part of the number its last byte belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum NumberPrefix {
-    /// Nothing was read.
     #[default]
     Start,
     /// The sign before the digits.
@@ -14,15 +13,11 @@ pub(crate) enum NumberPrefix {
     Zero,
     /// A digit in front of the decimal point.
     Integer,
-    /// The decimal point.
     Point,
     /// A digit after the decimal point.
     Fraction,
-    /// The `e` of the exponent.
     E,
-    /// The sign of the exponent.
     ESign,
-    /// A digit of the exponent.
     Exponent,
 }
 

@@ -102,7 +102,6 @@ enum Step {
 }
 
 impl Translator {
-    /// A translator before its literal.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -294,7 +293,6 @@ impl Translator {
         Step::Again
     }
 
-    /// A byte between values.
     fn between(&mut self, expect: Expect, byte: u8, out: &mut Vec<u8>) -> Step {
         let sign = match byte {
             b'{' | b'[' | b'(' | b'"' | b'\'' => Sign::Begins,
@@ -328,7 +326,6 @@ impl Translator {
         }
     }
 
-    /// The first byte of a dict's key.
     fn key(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
         self.structure.separate(out);
         if matches!(byte, b'{' | b'[' | b'(') {
@@ -343,7 +340,6 @@ impl Translator {
         step
     }
 
-    /// The first byte of a value.
     fn value(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
         self.structure.in_key = false;
         let container = match byte {
@@ -383,7 +379,6 @@ impl Translator {
         if self.at == At::Done { Step::Last } else { Step::Taken }
     }
 
-    /// Takes bytes of a number or word.
     fn token_text(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.iter().take_while(|&&byte| is_token(byte)).count();
         let from = self.token.len();
@@ -392,7 +387,6 @@ impl Translator {
         count
     }
 
-    /// The byte after a number or word.
     fn token(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
         if matches!(byte, b'"' | b'\'') && self.token.len() <= 2 {
             let is = |letter: u8| self.token.iter().any(|byte| byte.to_ascii_lowercase() == letter);
@@ -429,7 +423,6 @@ impl Translator {
     }
 }
 
-/// Whether a value may begin with this byte.
 fn begins_value(byte: u8) -> bool {
     matches!(byte, b'{' | b'[' | b'(' | b'"' | b'\'') || is_token(byte)
 }

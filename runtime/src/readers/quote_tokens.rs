@@ -109,13 +109,10 @@ enum At {
     Word,
     /// After white space or a comma in such text: perhaps in the next key.
     Gap,
-    /// Between single quotes.
     Single,
     /// After what may be the closing single quote.
     SingleEnd,
-    /// Between quote tokens.
     Text,
-    /// In a JSON string.
     Json,
     Done,
 }
@@ -356,7 +353,6 @@ impl Translator {
         0
     }
 
-    /// A quote token is complete.
     fn end_quote(&mut self, out: &mut Vec<u8>) {
         match self.at {
             At::Text => self.end_string(out),
@@ -364,14 +360,13 @@ impl Translator {
         }
     }
 
-    /// Takes a unit between values.
     fn unit(&mut self, unit: Unit, out: &mut Vec<u8>) {
         while let At::Between(expect) = self.at
             && self.between(expect, unit, out) == 0
         {}
     }
 
-    /// Reads bytes that were held back as the beginning of a quote token, and are none.
+    /// Reads bytes that were held back as the beginning of a quote token, and are not one.
     fn again_from(&mut self, quote: &[u8], mut held: &[u8], out: &mut Vec<u8>) {
         while let Some(&byte) = held.first().filter(|_| self.at != At::Done) {
             held = &held[self.step(quote, byte, held, out)..];
@@ -423,7 +418,6 @@ impl Translator {
         }
     }
 
-    /// The start of an object's key.
     fn key(&mut self, unit: Unit, out: &mut Vec<u8>) -> usize {
         if matches!(unit, Unit::Quote | Unit::Byte(b'"')) {
             self.structure.separate(out);
@@ -435,7 +429,6 @@ impl Translator {
         0
     }
 
-    /// The start of a value.
     fn value(&mut self, unit: Unit, out: &mut Vec<u8>) -> usize {
         self.structure.in_key = false;
         let container = match unit {
@@ -526,7 +519,6 @@ impl Translator {
         }
     }
 
-    /// The start of a string.
     fn string(&mut self, unit: Unit, out: &mut Vec<u8>) -> usize {
         out.push(b'"');
         if unit == Unit::Quote {
@@ -578,17 +570,14 @@ impl Translator {
     }
 }
 
-/// Whether a byte can be part of a word.
 fn is_word(byte: u8) -> bool {
     !matches!(byte, 0..=b' ' | b',' | b'{' | b'}' | b'[' | b']' | b'(' | b')' | b'<' | 0x7f)
 }
 
-/// Whether a byte can be part of a name.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Whether a scalar may contain this byte.
 fn is_scalar(quote: &[u8], byte: u8) -> bool {
     is_word(byte) && quote.first() != Some(&byte)
 }

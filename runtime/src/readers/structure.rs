@@ -6,10 +6,8 @@
 
 use crate::readers::json::{MAX_DEPTH, Nesting};
 
-/// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Expect {
-    /// The literal.
     #[default]
     Literal,
     /// An item of a list, or its closing bracket.
@@ -17,7 +15,6 @@ pub(crate) enum Expect {
     /// A key, or the closing brace.
     Key,
     Colon,
-    /// The value of a key.
     Value,
     /// A comma, or a closing bracket.
     Comma,
@@ -43,7 +40,6 @@ pub(crate) enum Act {
     Key,
     /// Closes the innermost container.
     Close,
-    /// Takes it.
     Take(Expect),
     /// Looks at it again, because something before it is missing.
     Again(Expect),
@@ -53,7 +49,6 @@ pub(crate) enum Act {
     Drop,
 }
 
-/// The kinds of containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
     Object,
@@ -87,7 +82,6 @@ pub(crate) struct Structure {
     has_items: bool,
     /// The scalar or string that is being read is a key.
     pub(crate) in_key: bool,
-    /// The literal broke a rule.
     pub(crate) malformed: bool,
 }
 
@@ -127,7 +121,6 @@ impl Structure {
         }
     }
 
-    /// What follows a comma.
     #[inline]
     pub(crate) fn next_item(&self) -> Expect {
         if self.innermost() == Some(Container::Object) { Expect::Key } else { Expect::Item }
@@ -182,13 +175,11 @@ impl Structure {
         }
     }
 
-    /// The innermost container that is open.
     #[inline]
     pub(crate) fn innermost(&self) -> Option<Container> {
         Container::ALL.get(usize::from(self.nesting.last()?)).copied()
     }
 
-    /// Whether no container is open.
     #[inline]
     pub(crate) fn is_outermost(&self) -> bool {
         self.nesting.len() == 0

@@ -57,7 +57,7 @@ const BEGINNING: usize = 64;
 #[derive(Debug, Clone, Default)]
 struct Candidate<R> {
     reader: R,
-    /// The text fits so far.
+    /// The text fits until here.
     alive: bool,
     /// The value is complete; only white space may follow.
     done: bool,
@@ -112,7 +112,6 @@ impl TaggedReader {
         self.types == Types::STRING && !self.quotes
     }
 
-    /// The whole text, if it is held.
     pub(crate) fn held(&self) -> Option<&[u8]> {
         (!self.in_text).then_some(&self.held)
     }

@@ -1,6 +1,5 @@
 //! The words that are values, as JSON and Python spell them.
 
-/// A value that is written as a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Word {
     /// `true`, in Python `True`.
@@ -12,7 +11,6 @@ pub(crate) enum Word {
 }
 
 impl Word {
-    /// How JSON spells it.
     pub(crate) const fn json(self) -> &'static str {
         match self {
             Self::True => "true",
@@ -21,7 +19,6 @@ impl Word {
         }
     }
 
-    /// How Python spells it.
     pub(crate) const fn python(self) -> &'static str {
         match self {
             Self::True => "True",

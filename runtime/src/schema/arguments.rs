@@ -11,14 +11,12 @@ use super::members::member;
 use super::references::References;
 use super::types::Types;
 
-/// The types of one tool's arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     /// Ordered by name.
     named: Vec<(String, Types)>,
     /// The type of arguments that the schema does not name.
     others: Types,
-    /// The references of the schema.
     references: References,
 }
 
@@ -35,7 +33,6 @@ impl Arguments {
         found
     }
 
-    /// Adds the arguments that one schema describes.
     fn add<'s>(&mut self, schema: &'s Map<String, Value>, resolver: &mut Resolver<'s, '_>) {
         if let Some(Value::Object(properties)) = member(schema, "properties") {
             for (name, property) in properties {
@@ -63,7 +60,6 @@ impl Arguments {
         self.named.is_empty() || self.find(argument).is_ok()
     }
 
-    /// Whether the schema names an argument.
     pub(crate) fn names(&self, argument: &str) -> bool {
         self.find(argument).is_ok()
     }
@@ -79,7 +75,6 @@ impl Arguments {
         self.may_have(argument) || self.others != Types::UNKNOWN
     }
 
-    /// The references of the schema.
     pub(crate) fn references(&self) -> &References {
         &self.references
     }
@@ -99,7 +94,7 @@ struct Resolver<'s, 'r> {
     document: Document<'s, 'r>,
     /// The references that are being followed, so that none is followed inside itself.
     path: Vec<&'s str>,
-    /// How many more schemas may be looked at.
+    /// The maximum number of further schemas.
     budget: usize,
 }
 
@@ -111,7 +106,6 @@ impl<'s, 'r> Resolver<'s, 'r> {
         Self { document, path: Vec::new(), budget: MAX_SCHEMAS }
     }
 
-    /// The types that a schema allows.
     fn types(&mut self, schema: &'s Value) -> Types {
         self.resolve(schema).filter(|&types| types != Types::ANY).unwrap_or(Types::UNKNOWN)
     }
@@ -168,7 +162,7 @@ impl<'s, 'r> Resolver<'s, 'r> {
         (!circular && schema != &Value::Bool(false)).then(|| self.resolve(schema))
     }
 
-    /// Whether another schema may be looked at.
+    /// Charges the budget with one schema. Returns whether that schema may be read.
     fn spend(&mut self) -> bool {
         self.budget = self.budget.saturating_sub(1);
         self.budget > 0 && self.path.len() < MAX_DEPTH

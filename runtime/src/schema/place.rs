@@ -12,7 +12,6 @@ use super::members::member;
 use super::references::References;
 use super::types::Types;
 
-/// A place in a tool's schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchemaPlace<'s> {
     /// The whole schema with its references, and the schema of this place.
@@ -20,20 +19,16 @@ pub(crate) struct SchemaPlace<'s> {
 }
 
 impl<'s> SchemaPlace<'s> {
-    /// Nothing is known.
     pub(crate) const UNKNOWN: Self = Self { at: None };
 
-    /// The top of a schema.
     pub(crate) fn of(root: &'s Value, references: &'s References) -> Self {
         Self { at: Some((Document::new(root, references), root)) }
     }
 
-    /// The types that are allowed here.
     pub(crate) fn types(self) -> Types {
         self.at.map_or(Types::UNKNOWN, |(document, schema)| types_at(document, schema))
     }
 
-    /// The place of a member of an object.
     pub(crate) fn member(self, name: &str) -> Self {
         self.find(&|schema| member(schema, "properties")?.get(name))
             .or_else(|| self.find(&|schema| member(schema, "additionalProperties").filter(|others| others.is_object())))

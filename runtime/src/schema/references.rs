@@ -100,7 +100,6 @@ fn is_named(id: &str, base: &str) -> bool {
     base.is_empty() || id == base || relative()
 }
 
-/// A search for anchors and ids.
 struct Search<'s> {
     walk: Walk<'s>,
     /// The number of the resource of each value, by the number of the value.
@@ -142,7 +141,6 @@ impl Search<'_> {
         }
     }
 
-    /// Notes an anchor of a value.
     fn anchor(&mut self, name: &str, at: usize) {
         self.found.anchors.push((name.to_owned(), self.resource_of[at], self.walk.pointer(at)));
     }

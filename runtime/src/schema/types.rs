@@ -62,7 +62,6 @@ impl Types {
         self.0 & !Self::NULL.0 == Self::ARRAY.0
     }
 
-    /// Whether a string is allowed.
     pub(crate) const fn has_string(self) -> bool {
         self.is_unknown() || self.contains(Self::STRING)
     }

@@ -1,6 +1,5 @@
 //! A difference between what a test expected and what it found.
 
-/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) what: String,

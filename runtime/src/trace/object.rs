@@ -43,7 +43,6 @@ struct Level {
     key: Option<Range<usize>>,
     /// A value comes next, or is being read.
     in_value: bool,
-    /// Where the value begins.
     value: usize,
 }
 

@@ -100,7 +100,6 @@ fn lead_after_answer(calls: &CallTurns, frame: &Frame, one: &LabelledTurn) -> St
     }
 }
 
-/// Markers around calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
     pub section_start: String,

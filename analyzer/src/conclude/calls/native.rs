@@ -11,7 +11,6 @@ use crate::error::{Gap, gap, quoted};
 use crate::experiment::Experiment;
 use crate::observed::{LabelledTurn, MessagePart};
 
-/// A JSON value in a turn.
 #[derive(Debug)]
 pub(super) struct Found {
     pub range: Range<usize>,

@@ -70,7 +70,6 @@ impl Argument {
         Some(Self { key, value, again })
     }
 
-    /// Where the argument ends, as far as its holes show.
     fn end(&self) -> usize {
         self.again.as_ref().map_or(self.value.end, |again| again.end)
     }

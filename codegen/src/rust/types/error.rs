@@ -48,7 +48,6 @@ impl TypesProblem {
         Self { tool: tool.into(), path: path.into(), cause: cause.into(), next: next.into() }
     }
 
-    /// The error with this problem alone.
     pub(super) fn alone(self) -> TypesError {
         TypesError { problems: vec![self] }
     }

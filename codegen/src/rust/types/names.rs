@@ -10,7 +10,6 @@ use proc_macro2::TokenStream;
 pub(super) struct Names(BTreeSet<String>);
 
 impl Names {
-    /// Takes a name. False if it was taken before.
     pub(super) fn take(&mut self, name: &str) -> bool {
         self.0.insert(name.to_owned())
     }

@@ -26,7 +26,6 @@ pub(super) struct Variant {
     pub description: String,
 }
 
-/// A type.
 #[derive(Clone)]
 pub(super) struct Definition {
     pub name: String,
@@ -91,11 +90,9 @@ struct Resolver<'o> {
     /// How many more schemas may be looked at. References are followed where they occur, so a small schema can become a large
     /// one.
     budget: usize,
-    /// How many schemas are being read.
     depth: usize,
 }
 
-/// How a type is to be called.
 enum Name {
     Exactly(String),
     /// If it needs a name at all; with a number if the name is taken.
@@ -109,7 +106,6 @@ impl Name {
     }
 }
 
-/// What a schema allows.
 struct Shape {
     /// The schema of its values other than null.
     schema: Value,
@@ -117,7 +113,6 @@ struct Shape {
 }
 
 impl Shape {
-    /// Any value.
     fn any() -> Self {
         Self { schema: json!({}), nullable: false }
     }
@@ -147,7 +142,6 @@ impl<'o> Resolver<'o> {
         }
     }
 
-    /// Defines the struct of the tool's arguments.
     fn arguments(&mut self, name: &str) {
         let schema = &self.tool.parameters;
         let Some(object) = schema.as_object() else {
@@ -296,7 +290,6 @@ impl<'o> Resolver<'o> {
         self.problem(&format!("{at}/{}", reference.keyword), "this leads to no schema of the tool", next);
     }
 
-    /// A list of values.
     fn listed(&mut self, values: &[&Value], at: &str, name: Name) -> Shape {
         let mut seen: Vec<&Value> = Vec::new();
         for &value in values {

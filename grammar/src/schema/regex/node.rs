@@ -4,10 +4,8 @@ use crate::builder::MAX_COUNT;
 use crate::expr::Class;
 use crate::regex::{Assertion, Cause, Ecma, Item, Named, Node as Syntax, Set, parse};
 
-/// Why an expression cannot be written.
 pub(super) type Why = &'static str;
 
-/// A part of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     Class(Class),
@@ -19,7 +17,6 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// Reads an expression.
     pub(super) fn parse(source: &str) -> Result<Self, Why> {
         let syntax = parse::<Ecma>(source).map_err(|error| match error.cause {
             Cause::Wrong(why) => why,

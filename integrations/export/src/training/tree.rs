@@ -189,7 +189,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes on after the end of a block.
+    /// Continues after the end of a block.
     fn skip(&mut self, word: &str, kind: NodeKind) -> NodeKind {
         let end = format!("end{word}");
         let mut depth = 1_usize;

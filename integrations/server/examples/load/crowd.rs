@@ -1,5 +1,5 @@
 //! What others do while the streams run: connections that send nothing, bodies that arrive slowly, and conversations of megabytes; and
-//! how long small requests wait beside them.
+//! how long small requests wait meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,11 @@ use super::counts::{Counts, Failure, SHORT};
 const IDLE: usize = 1_000;
 const SLOW: usize = 100;
 
-/// Large requests at the same time, each with so many messages of a thousand bytes: 3 MB.
+/// Large requests at the same time: their number, and how many messages of a thousand bytes each has: 3 MB.
 const LARGE: usize = 16;
 const MESSAGES: usize = 3_000;
 
-/// A slow body comes in so many pieces, one every tenth of a second.
+/// The number of pieces of a slow body, one every tenth of a second.
 const PIECES: usize = 100;
 
 pub const CHAT: &str = "/v1/chat/completions";

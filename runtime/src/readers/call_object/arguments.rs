@@ -23,7 +23,6 @@ pub(super) enum Piece {
     Nothing,
     /// The bytes of the input.
     AsItIs,
-    /// What was written.
     Written,
 }
 

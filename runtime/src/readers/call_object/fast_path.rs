@@ -22,14 +22,13 @@ pub(crate) struct Rest {
     pub(crate) arguments: (usize, usize),
     /// The place of the id, if it comes after the arguments.
     pub(crate) id: Option<(usize, usize)>,
-    /// How many bytes were taken.
     pub(crate) taken: usize,
-    /// The object ended with them.
+    /// The object ended with these bytes.
     pub(crate) done: bool,
 }
 
 impl CallObject {
-    /// Reads the usual head of an object, if all of it is at hand: everything before the name is a short string, and so
+    /// Reads the usual head of an object, if all of it is buffered: everything before the name is a short string, and so
     /// is the name. Returns its length, up to the end of the name.
     pub(super) fn usual_head<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Option<(Head, usize)> {
         // The place of a text, given the text and what follows its closing quote.
@@ -83,7 +82,7 @@ impl CallObject {
         Some((Head { name: at, id }, bytes.len() - rest.len()))
     }
 
-    /// Reads the usual rest of an object, directly after its name, as far as it is at hand: the arguments, an id, and
+    /// Reads the usual rest of an object, directly after its name, as far as it is buffered: the arguments, an id, and
     /// what closes the object.
     pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
         let from = self.usual_key::<S>(shape, bytes, stops)?;
@@ -157,7 +156,6 @@ impl CallObject {
     }
 }
 
-/// The bytes after leading white space.
 #[inline]
 fn after_space(bytes: &[u8]) -> &[u8] {
     match bytes {

@@ -61,12 +61,10 @@ impl Reader {
         &self.out
     }
 
-    /// The reader of JSON.
     pub(super) fn scanner(&mut self) -> &mut Scanner {
         &mut self.json
     }
 
-    /// The reader of Python.
     pub(super) fn translator(&mut self) -> &mut Translator {
         &mut self.literal
     }

@@ -7,14 +7,12 @@ pub(crate) trait Syntax {
     const PYTHON: bool;
 }
 
-/// JSON.
 pub(crate) struct Json;
 
 impl Syntax for Json {
     const PYTHON: bool = false;
 }
 
-/// Python.
 pub(crate) struct Python;
 
 impl Syntax for Python {

@@ -120,7 +120,6 @@ impl Closer {
         }
     }
 
-    /// Writes what is still missing.
     fn complete(&mut self) {
         match self.scanner.at {
             At::Before => {
@@ -147,7 +146,6 @@ impl Closer {
 
 enum Unit {
     Is(u32),
-    /// The text ends before the escape is complete.
     Cut,
     Bad,
 }

@@ -15,7 +15,6 @@ impl Random {
         self.0
     }
 
-    /// A number below `end`, or 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() >> 11) as usize % end.max(1)
     }

@@ -263,7 +263,6 @@ pub(crate) const fn escape(byte: u8) -> Option<&'static str> {
     })
 }
 
-/// Writes a character in UTF-8.
 #[inline(never)]
 pub(crate) fn push_char(char: char, out: &mut Vec<u8>) {
     out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());

@@ -23,7 +23,6 @@ impl HexDigits {
         Some(Self { left: self.left.saturating_sub(1), value: self.value << 4 | digit })
     }
 
-    /// Their value, if they are complete.
     #[inline]
     pub(crate) fn value(self) -> Option<u32> {
         (self.left == 0).then_some(self.value)
@@ -107,7 +106,6 @@ enum Unescape {
 }
 
 impl Unescaper {
-    /// An unescaper before its string.
     pub(crate) fn new() -> Self {
         Self::default()
     }

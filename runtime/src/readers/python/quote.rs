@@ -38,7 +38,6 @@ fn is_word(byte: u8) -> bool {
     byte == b'_' || byte == b'-' || byte >= 0x80 || byte.is_ascii_alphanumeric()
 }
 
-/// What follows white space.
 pub(super) fn behind_blanks(text: &[u8]) -> Option<&[u8]> {
     let blanks = text.iter().take(FAR).take_while(|byte| byte.is_ascii_whitespace()).count();
     text.get(blanks..).filter(|rest| !rest.is_empty())

@@ -38,7 +38,7 @@ impl Translator {
     }
 
     /// Takes text without quotes, up to the next argument or the bracket that closes the call. Returns how many bytes were
-    /// taken, and whether more text is needed to tell how it goes on.
+    /// taken, and whether more text is needed to tell what follows.
     pub(super) fn raw(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) -> (usize, bool) {
         let mut end = 0;
         let mut waits = false;

@@ -227,7 +227,7 @@ fn strings_are_written_as_they_come() {
     }
 }
 
-/// Behind a key and a colon it is a string's, not a list's.
+/// After a key and a colon it begins a string, not a list.
 #[test]
 fn a_quote_token_may_begin_with_a_bracket_where_there_are_no_lists() {
     let json = r#"{"a": "x [1]", "b": {"c": {"d": "y"}, "e": ""}}"#;
