@@ -37,7 +37,7 @@ pub struct Change {
 /// use unjinja_spec::{diff, worst, Effect, FormatSpec};
 ///
 /// let mut old = FormatSpec::from_toml(&format!(
-///     "spec_version = 3\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
+///     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
 ///      [tools]\nformat = 'json_native'\nper_call_start = '<call>'\nname_field = 'name'\nargs_field = 'arguments'\n",
 ///     "0".repeat(64),
 /// ), "sample.toml")?;
@@ -93,7 +93,7 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
 /// first key of its table, else 1. For a file that is not TOML, 1.
 ///
 /// ```
-/// let text = "spec_version = 3\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
+/// let text = "spec_version = 1\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_start"), 5);
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_end"), 4);
 /// assert_eq!(unjinja_spec::line_of(text, "reasoning.mode"), 1);

@@ -12,7 +12,7 @@ use crate::functions::Functions;
 /// use unjinja_spec::{ArgumentsForm, FormatSpec};
 ///
 /// let spec = FormatSpec::from_toml(r#"
-/// spec_version = 3
+/// spec_version = 1
 ///
 /// [template]
 /// name = "sample"

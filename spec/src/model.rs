@@ -12,10 +12,7 @@ use crate::messages::Messages;
 use crate::status::Status;
 
 /// The version of the spec language that this crate reads and writes.
-pub const SPEC_VERSION: u32 = 3;
-
-/// The oldest version that [`FormatSpec::migrate`] reads.
-pub const OLDEST_SPEC_VERSION: u32 = 1;
+pub const SPEC_VERSION: u32 = 1;
 
 /// The wire format of one model: how its output is divided into reasoning, answer and tool calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,7 +96,7 @@ impl FormatSpec {
     /// ```
     /// use unjinja_spec::Status;
     ///
-    /// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+    /// # let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
     /// # let mut spec = unjinja_spec::FormatSpec::from_toml(&toml, "a.toml")?;
     /// spec.add_gap(Status::Unsupported, "calls are drawn");
     /// spec.add_gap(Status::Partial, "reasoning is sung");

@@ -342,7 +342,7 @@ pub fn dictionary(target: &str) -> Result<String, Failure> {
             "none",
         ],
         "specs" => &[
-            "spec_version = 3",
+            "spec_version = 1",
             "[template]",
             "[capabilities]",
             "[turn]",
