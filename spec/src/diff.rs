@@ -16,14 +16,15 @@ use crate::write;
 
 /// A key that differs between two specs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Change {
     /// The key, dotted from the top of the spec. Generation prompts are named by their switch:
     /// `generation_prompt[thinking=false].text`.
     pub key: String,
-    /// The old value as TOML; `None` if the old spec lacks the key.
+    /// The old value as TOML; absent if the old spec lacks the key.
     pub old: Option<String>,
-    /// The new value as TOML; `None` if the new spec lacks the key.
+    /// The new value as TOML; absent if the new spec lacks the key.
     pub new: Option<String>,
     /// What it means for a parser built from the old spec.
     pub effect: Effect,
