@@ -149,6 +149,17 @@ impl fmt::Display for Experiment {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Experiment {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Experiment".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "enum": Self::ALL.map(Self::name)})
+    }
+}
+
 impl Serialize for Experiment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())

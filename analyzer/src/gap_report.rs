@@ -23,6 +23,7 @@ use crate::verify::{Failure, Lost, Trial, Trials, Verification, message_of};
 ///
 /// [`Display`](fmt::Display) prints one line for each field that is not empty, without a line break at the end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GapReport {
     /// What is missing, in a sentence.
@@ -30,6 +31,7 @@ pub struct GapReport {
     /// The smallest conversation that shows it, as `unjinja render` takes it: `messages`, `tools` if there are any, and the
     /// variables that the template needs. It was rendered, and shows what `reason` says. Null if no conversation was found that
     /// shows it; then the next three fields are empty.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
     pub conversation: Value,
     /// The assistant's turn as the template renders it; empty if it cannot, or if the conversation is a prompt.
     pub rendered: String,

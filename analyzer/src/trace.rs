@@ -19,6 +19,7 @@ pub(crate) mod record;
 
 /// One comparison: what varied, the renders, and what they show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// What it is about.
     pub experiment: Experiment,
@@ -34,6 +35,7 @@ pub struct Comparison {
 
 /// One render of a comparison: the part of it that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rendering {
     /// Which of the compared conversations it is.
     pub of: String,
@@ -51,6 +53,7 @@ pub struct Rendering {
 
 /// The place of a field of the conversation in a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldSpan {
     /// The first byte.
     pub start: usize,
@@ -62,6 +65,7 @@ pub struct FieldSpan {
 
 /// A field that carries a sentinel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Field {
@@ -109,6 +113,7 @@ impl Field {
 
 /// A conclusion: a key of the spec and its value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The key, as the spec writes it.
     pub key: String,

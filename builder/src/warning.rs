@@ -11,7 +11,7 @@ use unjinja_spec::{FormatSpec, Status};
 /// use unjinja_build::partial_warning;
 /// use unjinja_spec::Status;
 ///
-/// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+/// # let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
 /// # let mut spec = unjinja_spec::FormatSpec::from_toml(&toml, "a.toml")?;
 /// assert_eq!(partial_warning(&spec, "a.jinja".as_ref()), None);
 /// spec.add_gap(Status::Partial, "no call is rendered");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use unjinja_analyzer::{GapReport, Suggestion, verify};
 use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
 use unjinja_dynamic::{Input, Loader, Origin};
@@ -16,7 +16,7 @@ use clap::Args;
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
-use crate::gaps::OverlayHint;
+use crate::gaps::{OverlayHint, ReportDocument};
 use crate::parser_args::ParserArgs;
 use crate::ui::{NAME, Ui, paint};
 use crate::visible;
@@ -230,7 +230,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         }
     }
     if as_json {
-        output::json(&document(&analysed, arguments.suggest)?)?;
+        output::json(&Document::new(&analysed, arguments.suggest))?;
     }
     let Analysed { specs, problems, unreadable, .. } = analysed;
     let mut messages: Vec<String> = problems.into_iter().map(|(_, problem)| problem).collect();
@@ -297,29 +297,73 @@ fn suggestions(analysed: &Analysed, ui: Ui) -> Done {
     Ok(())
 }
 
-/// The answer as JSON.
-fn document(analysed: &Analysed, suggest: bool) -> Result<Value, Failure> {
-    let specs = serde_json::to_value(&analysed.specs).map_err(std::io::Error::from)?;
-    let problems: Vec<Value> =
-        analysed.problems.iter().map(|(file, problem)| json!({"file": file, "problem": problem})).collect();
-    let file = |spec: &FormatSpec| spec.template.file.clone();
-    let report = |spec| Some(gaps::document(&file(spec), &analysed.report(spec)?));
-    let reports: Vec<Value> = analysed.specs.iter().filter_map(report).collect();
-    let known = |spec| {
-        let mut known = analysed.known_overlay(spec)?.document();
-        known["file"] = json!(file(spec));
-        Some(known)
-    };
-    let overlays: Vec<Value> = analysed.specs.iter().filter_map(known).collect();
-    let mut document = json!({"specs": specs, "problems": problems, "reports": reports, "overlays": overlays});
-    if suggest {
-        let draft = |spec| {
-            let draft = analysed.suggestion(spec)?;
-            Some(json!({"file": file(spec), "overlay": draft.overlay, "quotes": draft.quotes}))
+/// The specs of the templates that were named.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Document<'a> {
+    /// One spec for each distinct template text, in the order of the files.
+    #[cfg_attr(test, schemars(schema_with = "crate::schemas::list_of_specs"))]
+    specs: &'a [FormatSpec],
+    /// Templates without a spec. If there are any, the exit code is 1, or 2 if a file could not be read.
+    problems: Vec<Problem<'a>>,
+    /// What is missing from each partial or unsupported spec. With `--strict`, the exit code is 1 if there are any.
+    reports: Vec<ReportDocument>,
+    /// Supported models with the same format whose overlays may correct these specs too. No overlay is applied.
+    overlays: Vec<KnownOverlay>,
+    /// Drafts of overlays; only with `--suggest`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestions: Option<Vec<Draft>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Problem<'a> {
+    /// File name of the template.
+    file: &'a str,
+    /// What is wrong, with its place and a next step; several lines.
+    problem: &'a str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct KnownOverlay {
+    #[serde(flatten)]
+    hint: OverlayHint,
+    /// File name of the template.
+    file: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Draft {
+    /// File name of the template.
+    file: String,
+    /// The draft, as TOML.
+    overlay: String,
+    /// The passages of the prompt that it is based on.
+    quotes: Vec<String>,
+}
+
+impl<'a> Document<'a> {
+    fn new(analysed: &'a Analysed, suggest: bool) -> Self {
+        let specs = || analysed.specs.iter().map(|spec| (spec, spec.template.file.clone()));
+        let problems = analysed.problems.iter();
+        let draft = |(spec, file)| {
+            let Suggestion { overlay, quotes, .. } = analysed.suggestion(spec)?;
+            Some(Draft { file, overlay, quotes })
         };
-        document["suggestions"] = analysed.specs.iter().filter_map(draft).collect();
+        Self {
+            specs: &analysed.specs,
+            problems: problems.map(|(file, problem)| Problem { file, problem }).collect(),
+            reports: specs()
+                .filter_map(|(spec, file)| Some(ReportDocument { file, report: analysed.report(spec)? }))
+                .collect(),
+            overlays: specs()
+                .filter_map(|(spec, file)| Some(KnownOverlay { hint: analysed.known_overlay(spec)?, file }))
+                .collect(),
+            suggestions: suggest.then(|| specs().filter_map(draft).collect()),
+        }
     }
-    Ok(document)
 }
 
 /// A summary of a spec on one line.

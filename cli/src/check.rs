@@ -97,7 +97,7 @@ impl<'a> Committed<'a> {
         // A file that cannot be read is reported when it is compared.
         let read = |path: &Path| {
             let text = std::fs::read_to_string(path).ok()?;
-            Some(FormatSpec::migrate(&text, &path.display().to_string()).ok()?.spec.template)
+            Some(FormatSpec::from_toml(&text, &path.display().to_string()).ok()?.template)
         };
         match self {
             Self::Folder(folder) => {
@@ -282,12 +282,8 @@ fn compare(old: &str, name: &str, spec: &FormatSpec) -> Outcome {
     if old == spec.to_toml() {
         return Outcome::Unchanged;
     }
-    match FormatSpec::migrate(old, name) {
-        Ok(before) => {
-            let mut bare = before.spec;
-            bare.spec_version = before.from;
-            Outcome::Changed(Changed::new(diff(&bare, spec), old))
-        }
+    match FormatSpec::from_toml(old, name) {
+        Ok(before) => Outcome::Changed(Changed::new(diff(&before, spec), old)),
         Err(error) => Outcome::Unreadable(error.to_string()),
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use unjinja_dynamic::Input;
 
@@ -25,6 +25,16 @@ pub(crate) struct Arguments {
     parser: ParserArgs,
 }
 
+/// The Rust of one parser.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Document {
+    /// Name of the module.
+    name: String,
+    /// Its source.
+    rust: String,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let spec = match (arguments.parser.named()?, &arguments.path) {
         (Some(named), _) => named.spec,
@@ -33,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     };
     let source = unjinja_codegen::rust::source(&spec).map_err(|e| Failure::Found(e.to_string()))?;
     if arguments.format == Format::Json {
-        return output::json(&json!({"name": spec.template.name, "rust": source}));
+        return output::json(&Document { name: spec.template.name, rust: source });
     }
     std::io::stdout().write_all(source.as_bytes())?;
     Ok(())

@@ -98,7 +98,7 @@ fn print(report: &Report, compared: Option<&TemplateComparison>, arguments: &Arg
     let Some(compared) = compared else { return report.print(None, arguments.format, ui) };
     if arguments.format == ReportFormat::Json {
         let mut document = report.document();
-        document["templates"] = compared.to_json();
+        document.templates = Some(compared.document());
         return output::json(&document);
     }
     // An annotation is about a difference.

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use unjinja_analyzer::{SourceExt, verify};
-use unjinja_export::response_template::{Example, Export, Loss, READER, export, with_template, written_json};
+use unjinja_export::response_template::{Example, Export, Loss, LossKind, READER, Reading, export, with_template};
 use unjinja_lint::{Finding, lint_response_template};
 
 use crate::arguments::Format;
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     let found = lint_response_template(&export.json, &template, &spec, &verification);
     match (arguments.format, &arguments.write) {
-        (Format::Json, _) => output::json(&document(&export, &found))?,
+        (Format::Json, _) => output::json(&Document::new(&export, &found))?,
         (Format::Human, None) => output::json(&export.json)?,
         (Format::Human, Some(path)) => ui.remark(&format!("the response template was written to {}", path.display())),
     }
@@ -67,7 +68,7 @@ fn tell(export: &Export, ui: Ui) {
             Err(error) => format!("error: {error}"),
         };
         let output = format!("{output:?}{}", if *in_pieces { ", in small pieces" } else { "" });
-        let rows = [("output", output), ("written", written_json(expected).to_string()), ("read", read)];
+        let rows = [("output", output), ("written", Reading::from(expected).to_json().to_string()), ("read", read)];
         for (name, text) in rows {
             ui.remark(&format!("    {name:7} {}", visible::line(&text)));
         }
@@ -88,26 +89,75 @@ fn tell_findings(findings: &[Finding], written: Option<&Path>, ui: Ui) {
     }
 }
 
-/// The result as JSON.
-fn document(export: &Export, found: &[Finding]) -> Value {
-    let losses: Vec<Value> = export.losses.iter().map(loss).collect();
-    let findings: Vec<Value> = found.iter().map(findings::document).collect();
-    json!({
-        "response_template": export.json,
-        "tried": export.tried, "held": export.held, "losses": losses, "notes": export.notes, "findings": findings,
-    })
+/// A response template, and what random conversations say of it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Document<'e> {
+    /// The response template.
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, Value>"))]
+    response_template: &'e Value,
+    /// How many random conversations were tried.
+    tried: u32,
+    /// How many the reader reads as they were written.
+    held: u32,
+    /// What the language of response templates cannot express of the format.
+    losses: Vec<LossRow<'e>>,
+    /// What a user should know, and no response template can change.
+    notes: &'e [String],
+    /// What `unjinja lint` says of the response template, as it prints it.
+    findings: Vec<findings::Document<'e>>,
 }
 
-fn loss(loss: &Loss) -> Value {
-    let example = loss.example.as_ref().map(|example| {
-        let (read, error) = match &example.read {
-            Ok(reading) => (reading.to_json(), Value::Null),
-            Err(error) => (Value::Null, Value::from(error.to_string())),
-        };
-        json!({
-            "output": example.output, "in_pieces": example.in_pieces, "written": written_json(&example.expected),
-            "read": read, "error": error,
-        })
-    });
-    json!({"kind": loss.kind.name(), "sentence": loss.kind.sentence(), "conversations": loss.count, "example": example})
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LossRow<'e> {
+    /// What is lost.
+    kind: LossKind,
+    /// The same for people.
+    sentence: &'static str,
+    /// How many conversations it changed.
+    conversations: u32,
+    /// The shortest output that shows it; null if none does.
+    example: Option<ExampleRow<'e>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ExampleRow<'e> {
+    /// The output.
+    output: &'e str,
+    /// Whether it is read otherwise only when it arrives in small pieces.
+    in_pieces: bool,
+    /// What was written in the output.
+    written: Reading,
+    /// What the reader reads; null if it fails.
+    read: Option<&'e Reading>,
+    /// Why the reader fails; null if it does not.
+    error: Option<String>,
+}
+
+impl<'e> Document<'e> {
+    fn new(export: &'e Export, found: &'e [Finding]) -> Self {
+        Self {
+            response_template: &export.json,
+            tried: export.tried,
+            held: export.held,
+            losses: export.losses.iter().map(LossRow::new).collect(),
+            notes: &export.notes,
+            findings: found.iter().map(findings::Document::new).collect(),
+        }
+    }
+}
+
+impl<'e> LossRow<'e> {
+    fn new(loss: &'e Loss) -> Self {
+        let example = loss.example.as_ref().map(|example| ExampleRow {
+            output: &example.output,
+            in_pieces: example.in_pieces,
+            written: Reading::from(&example.expected),
+            read: example.read.as_ref().ok(),
+            error: example.read.as_ref().err().map(ToString::to_string),
+        });
+        Self { kind: loss.kind, sentence: loss.kind.sentence(), conversations: loss.count, example }
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
 use unjinja_analyzer::sha256;
 use unjinja_spec::nearest;
 
@@ -162,8 +162,8 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 
 fn print(entries: &[&Entry], outcomes: &[Outcome], arguments: &Arguments) -> Done {
     if arguments.format == Format::Json {
-        let rows: Vec<Value> = entries.iter().zip(outcomes).map(|(entry, outcome)| row(entry, outcome)).collect();
-        return output::json(&rows);
+        let rows = entries.iter().zip(outcomes).map(|(entry, outcome)| Row::new(entry, outcome));
+        return output::json(&rows.collect::<Vec<_>>());
     }
     let mut out = anstream::stdout().lock();
     for (entry, outcome) in entries.iter().zip(outcomes) {
@@ -186,20 +186,59 @@ fn print(entries: &[&Entry], outcomes: &[Outcome], arguments: &Arguments) -> Don
     Ok(())
 }
 
-fn row(entry: &Entry, outcome: &Outcome) -> Value {
-    let mut row =
-        json!({"name": entry.name, "save_as": entry.save_as, "source": entry.source, "outcome": outcome.name()});
-    if let Location::Hub(wanted) = &entry.location {
-        row["repo"] = json!(wanted.repo);
-        row["revision"] = json!(wanted.revision);
-    }
-    match outcome {
-        Outcome::New(fetched) | Outcome::Changed(fetched) | Outcome::Unchanged(fetched) => {
-            row["file"] = json!(fetched.file);
-            row["commit"] = json!(fetched.commit);
-            row["sha256"] = json!(sha256(&fetched.source.text));
+/// What became of one template.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row<'f> {
+    /// Name of the spec.
+    name: &'f str,
+    /// The file in the folder.
+    save_as: &'f str,
+    /// Where the template comes from, for people.
+    source: &'f str,
+    /// What the folder held before: `new`, `changed`, `unchanged`. Or `skipped`: the manifest says why it is not fetched. Or `failed`.
+    outcome: &'static str,
+    /// The model's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repo: Option<&'f str>,
+    /// The revision that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<&'f str>,
+    /// The model's file that holds the template.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'f str>,
+    /// The commit that the revision is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'f str>,
+    /// SHA-256 of the template's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    /// Why it was skipped or failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'f str>,
+}
+
+impl<'f> Row<'f> {
+    fn new(entry: &'f Entry, outcome: &'f Outcome) -> Self {
+        let wanted = match &entry.location {
+            Location::Hub(wanted) => Some(wanted),
+            Location::Elsewhere(_) => None,
+        };
+        let (fetched, problem) = match outcome {
+            Outcome::New(fetched) | Outcome::Changed(fetched) | Outcome::Unchanged(fetched) => (Some(fetched), None),
+            Outcome::Skipped(problem) | Outcome::Failed(problem) => (None, Some(problem.as_str())),
+        };
+        Self {
+            name: &entry.name,
+            save_as: &entry.save_as,
+            source: &entry.source,
+            outcome: outcome.name(),
+            repo: wanted.map(|wanted| wanted.repo.as_str()),
+            revision: wanted.map(|wanted| wanted.revision.as_str()),
+            file: fetched.map(|fetched| fetched.file.as_str()),
+            commit: fetched.map(|fetched| fetched.commit.as_str()),
+            sha256: fetched.map(|fetched| sha256(&fetched.source.text)),
+            problem,
         }
-        Outcome::Skipped(problem) | Outcome::Failed(problem) => row["problem"] = json!(problem),
     }
-    row
 }

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use unjinja_analyzer::{GapReport, Verification, gap_report, suggest, verify};
 use unjinja_build::{ROUND_TRIPS, Source, SourceExt};
 use unjinja_dynamic::{Input, Loader};
@@ -48,12 +48,14 @@ pub(crate) fn write(out: &mut impl Write, report: &GapReport) -> Done {
     Ok(())
 }
 
-/// The report of a template as JSON.
-pub(crate) fn document(file: &str, report: &GapReport) -> Value {
-    json!({
-        "file": file, "sentence": report.sentence, "conversation": report.conversation, "rendered": report.rendered,
-        "expected": report.expected, "actual": report.actual, "reason": report.reason, "next": report.next,
-    })
+/// The report of a template, for programs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ReportDocument {
+    /// File name of the template.
+    pub file: String,
+    #[serde(flatten)]
+    pub report: GapReport,
 }
 
 /// `partial` or `unsupported` with the gaps, for one line; empty for a supported format.
@@ -95,7 +97,8 @@ pub(crate) fn fits(source: &Source, spec: &FormatSpec, corrected: &FormatSpec) -
 }
 
 /// A known model that writes the format of a template, and whose spec has an overlay.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct OverlayHint {
     /// The name of the model's spec.
     pub name: String,
@@ -124,9 +127,5 @@ impl OverlayHint {
     /// Writes the sentence below its template.
     pub(crate) fn write(&self, out: &mut impl Write) -> Done {
         Ok(writeln!(out, "  {}", paint(FAINT, &visible::lines(&self.sentence())))?)
-    }
-
-    pub(crate) fn document(&self) -> Value {
-        json!({"name": self.name, "command": self.command})
     }
 }

@@ -5,9 +5,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
-use unjinja_grammar::{Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, UnknownTarget, Wider};
-use unjinja_runtime::Tools;
+use serde::Serialize;
+use serde_json::{Value, json};
+use unjinja_grammar::{
+    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, Trigger, UnknownTarget, Wider,
+};
+use unjinja_runtime::{ChatParser, Tools};
 
 use crate::arguments::{Engine, Format, Switch};
 use crate::failure::{Done, Failure};
@@ -61,11 +64,11 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         return match (&arguments.templates, arguments.models) {
             (Some(folder), _) => parser_args::lines_of_folder(folder, |line, parser| {
                 let (tools, options) = request(line)?;
-                parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
+                answer(parser, &tools, &options)
             }),
             (None, true) => parser_args::lines_of_models(|line, parser| {
                 let (tools, options) = request(line)?;
-                parser.grammar(&tools, &options).map(|grammar| row(&grammar)).map_err(|e| e.to_string())
+                answer(parser, &tools, &options)
             }),
             (None, false) => Err(Failure::Input("--jsonl needs --templates DIR or --models".to_owned())),
         };
@@ -79,6 +82,12 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let parser = arguments.reader.parser()?;
     let grammar = unjinja_grammar::grammar(parser.program(), tools.as_ref(), &options).map_err(found)?;
     print(&grammar, arguments.format, ui)
+}
+
+/// The answer to a line.
+fn answer(parser: &dyn ChatParser, tools: &Tools, options: &GrammarOptions) -> Result<Value, String> {
+    let grammar = parser.grammar(tools, options).map_err(|e| e.to_string())?;
+    Ok(json!(Document::new(&grammar)))
 }
 
 fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
@@ -101,7 +110,7 @@ fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
 
 fn print(grammar: &Grammar, format: Format, ui: Ui) -> Done {
     if format == Format::Json {
-        return output::json(&row(grammar));
+        return output::json(&Document::new(grammar));
     }
     for line in notes(grammar) {
         ui.remark(&line);
@@ -164,28 +173,83 @@ fn quoted(value: &Value) -> String {
     visible::line(&value.to_string())
 }
 
-fn row(grammar: &Grammar) -> Map<String, Value> {
-    let triggers: Vec<Value> =
-        grammar.triggers.iter().map(|trigger| json!({"type": trigger.kind(), "value": trigger.value()})).collect();
-    let widened: Vec<Value> = grammar
-        .widened
-        .iter()
-        .map(|w| json!({"tool": w.tool, "path": w.what.path, "keyword": w.what.keyword, "why": w.what.why}))
-        .collect();
-    let reasoning = grammar
-        .reasoning
-        .as_ref()
-        .map(|reasoning| json!({"start": reasoning.start, "end": reasoning.end, "open": reasoning.open}));
-    Map::from_iter([
-        ("grammar".to_owned(), json!(grammar.text)),
-        ("lazy".to_owned(), json!(grammar.lazy)),
-        ("triggers".to_owned(), json!(triggers)),
-        ("preserved_tokens".to_owned(), json!(grammar.preserved_tokens)),
-        ("stops".to_owned(), json!(grammar.stops)),
-        ("prefill".to_owned(), json!(grammar.prefill)),
-        ("reasoning".to_owned(), json!(reasoning)),
-        ("widened".to_owned(), json!(widened)),
-    ])
+/// A grammar and what a sampler needs with it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Document<'g> {
+    /// In the language of the engine: GBNF, a structural tag as JSON, or Lark; empty if nothing is to be constrained.
+    grammar: &'g str,
+    /// It holds from a trigger on, not from the beginning.
+    lazy: bool,
+    /// The triggers of a lazy grammar.
+    triggers: Vec<TriggerLine<'g>>,
+    /// Markers that a detokenizer must keep.
+    preserved_tokens: &'g [String],
+    /// Texts that end the turn.
+    stops: &'g [String],
+    /// What the grammar must accept first, because the prompt contains it.
+    prefill: &'g str,
+    /// Reasoning, if the model may write it before what the grammar holds for.
+    reasoning: Option<ReasoningMarkers<'g>>,
+    /// The parts of the schemas that the grammar does not enforce.
+    widened: Vec<WiderLine<'g>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TriggerLine<'g> {
+    /// `word`: a text. `pattern`: a regular expression whose capture group marks where the grammar begins.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The text or the pattern.
+    value: &'g str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ReasoningMarkers<'g> {
+    /// What opens reasoning.
+    start: &'g str,
+    /// What closes it.
+    end: &'g str,
+    /// It is open at the beginning.
+    open: bool,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct WiderLine<'g> {
+    /// The tool; empty for the response schema.
+    tool: &'g str,
+    /// Where in the schema.
+    path: &'g str,
+    /// The keyword.
+    keyword: &'g str,
+    /// Why the grammar accepts more.
+    why: &'g str,
+}
+
+impl<'g> Document<'g> {
+    fn new(grammar: &'g Grammar) -> Self {
+        let trigger = |one: &'g Trigger| TriggerLine { kind: one.kind(), value: one.value() };
+        let wider = |Wider { tool, what }: &'g Wider| WiderLine {
+            tool,
+            path: &what.path,
+            keyword: &what.keyword,
+            why: &what.why,
+        };
+        let reasoning = grammar.reasoning.as_ref();
+        Self {
+            grammar: &grammar.text,
+            lazy: grammar.lazy,
+            triggers: grammar.triggers.iter().map(trigger).collect(),
+            preserved_tokens: &grammar.preserved_tokens,
+            stops: &grammar.stops,
+            prefill: &grammar.prefill,
+            reasoning: reasoning.map(|r| ReasoningMarkers { start: &r.start, end: &r.end, open: r.open }),
+            widened: grammar.widened.iter().map(wider).collect(),
+        }
+    }
 }
 
 /// The tools and options of a case.

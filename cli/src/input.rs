@@ -3,7 +3,8 @@
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use unjinja_build::{Source, SourceError};
 use unjinja_runtime::Tools;
 use unjinja_spec::Problem;
@@ -114,8 +115,24 @@ pub(crate) fn in_folder(folder: &Path, name: &str) -> Result<PathBuf, String> {
     if plain { Ok(folder.join(name)) } else { Err(format!("{name:?} is not a file name")) }
 }
 
+/// A line of an answer.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line<T> {
+    Answer {
+        /// The id of the line that is answered; null if it has none.
+        id: Value,
+        #[serde(flatten)]
+        fields: T,
+    },
+    Problem {
+        id: Value,
+        error: String,
+    },
+}
+
 /// Answers each line of standard input with one line of standard output, in order. An error is answered with a line too.
-pub(crate) fn lines(mut answer: impl FnMut(&Value) -> Result<Map<String, Value>, String>) -> Done {
+pub(crate) fn lines<T: Serialize>(mut answer: impl FnMut(&Value) -> Result<T, String>) -> Done {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
@@ -133,13 +150,8 @@ pub(crate) fn lines(mut answer: impl FnMut(&Value) -> Result<Map<String, Value>,
             Err(error) => (Value::Null, Err(format!("the line is not valid JSON: {error}"))),
         };
         let row = match result {
-            Ok(fields) => {
-                let mut row = Map::new();
-                row.insert("id".into(), id);
-                row.extend(fields);
-                Value::Object(row)
-            }
-            Err(error) => json!({"id": id, "error": error}),
+            Ok(fields) => Line::Answer { id, fields },
+            Err(error) => Line::Problem { id, error },
         };
         serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
         out.write_all(b"\n")?;

@@ -35,6 +35,8 @@ mod parse;
 mod parser_args;
 mod render;
 mod report;
+#[cfg(test)]
+mod schemas;
 #[cfg(feature = "serve")]
 mod serve;
 mod tool_choice;

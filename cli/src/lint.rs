@@ -28,6 +28,8 @@ use crate::parser_args::ParserArgs;
 use crate::ui::Ui;
 use crate::{input, output};
 use checked::Checked;
+#[cfg(test)]
+pub(crate) use checked::Document;
 use config::{Config, Configs, Verdict};
 
 #[derive(Args)]
@@ -188,7 +190,7 @@ fn print(all: &[Checked], format: LintFormat, ui: Ui) -> Done {
     };
     match format {
         LintFormat::Human => findings.human(ui),
-        LintFormat::Json => output::json(&all.iter().map(Checked::document).collect::<Vec<Value>>()),
+        LintFormat::Json => output::json(&all.iter().map(Checked::document).collect::<Vec<_>>()),
         LintFormat::Sarif => output::json(&sarif::sarif(&findings.groups)),
         LintFormat::Github => findings.github(),
         LintFormat::Markdown => findings.markdown(),

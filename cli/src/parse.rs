@@ -18,6 +18,8 @@ use crate::ui::Ui;
 mod lines;
 mod show;
 
+#[cfg(test)]
+pub(crate) use show::ParsedDocument;
 use show::{Answer, Show};
 
 #[derive(Args)]

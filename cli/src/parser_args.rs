@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 use unjinja_build::Source;
 use unjinja_dynamic::{Input, Loaded, Loader};
 use unjinja_runtime::{ChatParser, Interpreter};
@@ -151,9 +152,9 @@ impl ReaderArgs {
 }
 
 /// Answers each line of standard input; the line names a template in `folder`, which is analysed once.
-pub(crate) fn lines_of_folder(
+pub(crate) fn lines_of_folder<T: Serialize>(
     folder: &Path,
-    answer: impl FnMut(&Value, &dyn ChatParser) -> Result<Map<String, Value>, String>,
+    answer: impl FnMut(&Value, &dyn ChatParser) -> Result<T, String>,
 ) -> Done {
     input::folder(folder)?;
     let loader = Loader::new();
@@ -161,9 +162,7 @@ pub(crate) fn lines_of_folder(
 }
 
 /// Answers each line of standard input; the line names the template file of a supported model.
-pub(crate) fn lines_of_models(
-    answer: impl FnMut(&Value, &dyn ChatParser) -> Result<Map<String, Value>, String>,
-) -> Done {
+pub(crate) fn lines_of_models<T: Serialize>(answer: impl FnMut(&Value, &dyn ChatParser) -> Result<T, String>) -> Done {
     let loader = Loader::new();
     let of_model = |file: &str| {
         let model =
@@ -178,9 +177,9 @@ fn spec(loader: &Loader, input: Input) -> Result<FormatSpec, String> {
 }
 
 /// Answers each line of standard input with the parser of the `template` that it names. `spec` is asked once for each name.
-fn lines(
+fn lines<T: Serialize>(
     spec: impl Fn(&str) -> Result<FormatSpec, String>,
-    mut answer: impl FnMut(&Value, &dyn ChatParser) -> Result<Map<String, Value>, String>,
+    mut answer: impl FnMut(&Value, &dyn ChatParser) -> Result<T, String>,
 ) -> Done {
     let mut known: HashMap<String, Result<Interpreter, String>> = HashMap::new();
     input::lines(|line| {

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 use unjinja_build::{Source, SourceExt};
 use unjinja_render::{RenderOptions, Template};
 use unjinja_spec::Overlay;
@@ -46,6 +46,14 @@ pub(crate) struct Arguments {
     parser: ParserArgs,
 }
 
+/// A rendered conversation.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Document {
+    /// The prompt.
+    text: String,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let mut options = RenderOptions::new().only_context(arguments.only_context || arguments.jsonl);
     if arguments.now {
@@ -65,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             let template = template.as_ref().map_err(Clone::clone)?;
             let context = line.get("context").ok_or("`context` is missing")?;
             let text = template.render_with(context, &options).result.map_err(|e| e.to_string())?;
-            Ok(Map::from_iter([("text".to_owned(), Value::String(text))]))
+            Ok(Document { text })
         });
     }
     let Some(path) = &arguments.template else { return Ok(()) };
@@ -82,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     let context = input::parse_json(&place, &context)?;
     let text = template.render_with(&context, &options).result.map_err(|e| Failure::Found(e.to_string()))?;
     if arguments.format == Format::Json {
-        return output::json(&json!({"text": text}));
+        return output::json(&Document { text });
     }
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 use unjinja_lint::Severity;
+use unjinja_lint::compare::ComparisonDocument;
 use unjinja_spec::{Change, Effect, line_of, worst};
 
 use crate::failure::Done;
@@ -102,8 +103,12 @@ pub(crate) struct Changed {
 }
 
 /// A key of an overlay that changes nothing.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Idle {
+    /// The key.
     pub key: String,
+    /// Its line in the overlay.
     pub line: usize,
 }
 
@@ -203,50 +208,113 @@ impl Report {
         }
     }
 
-    /// The report as JSON.
-    pub(crate) fn document(&self) -> Value {
-        let rows = self.rows.iter().map(|row| {
-            let mut object = Map::new();
-            object.insert("name".to_owned(), json!(row.name));
-            object.insert("outcome".to_owned(), json!(row.outcome.name()));
-            for (key, path) in [("file", &row.file), ("template", &row.template)] {
-                if let Some(path) = path {
-                    object.insert(key.to_owned(), json!(path.display().to_string()));
-                }
-            }
-            match &row.outcome {
-                Outcome::Changed(changed) => {
-                    let changes = changed.changes.iter().map(|(change, line)| {
-                        json!({
-                            "key": change.key, "line": line, "old": change.old, "new": change.new,
-                            "effect": change.effect, "why": change.why,
-                        })
-                    });
-                    object.insert("effect".to_owned(), json!(row.outcome.effect()));
-                    object.insert("changes".to_owned(), changes.collect());
-                }
-                Outcome::Unreadable(problem) | Outcome::Broken(problem) => {
-                    object.insert("problem".to_owned(), json!(problem));
-                }
-                Outcome::Idle(keys) => {
-                    let keys = keys.iter().map(|idle| json!({"key": idle.key, "line": idle.line}));
-                    object.insert("keys".to_owned(), keys.collect());
-                }
-                Outcome::Unchanged | Outcome::New | Outcome::Gone => {}
-            }
-            Value::Object(object)
-        });
-        let hints = self.hints.iter().map(|(spec, known)| {
-            let mut hint = known.document();
-            hint["spec"] = json!(spec);
-            hint
-        });
-        let (specs, overlays) = (rows.collect::<Vec<_>>(), hints.collect::<Vec<_>>());
-        json!({"differences": self.differences(), "mend": self.fix, "specs": specs, "overlays": overlays})
+    /// The report for programs.
+    pub(crate) fn document(&self) -> Document<'_> {
+        let hints = self.hints.iter().map(|(spec, hint)| Hint { hint, spec });
+        Document {
+            differences: self.differences(),
+            mend: self.fix.as_deref(),
+            specs: self.rows.iter().map(Row::document).collect(),
+            overlays: hints.collect(),
+            templates: None,
+        }
     }
 }
 
+/// What a comparison of specs found.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Document<'r> {
+    /// How many rows are not `unchanged`. If there are any, the exit code is 1, unless `--fail-on` accepts them all.
+    differences: usize,
+    /// The command that accepts the differences; null if none does, or if `--write` did.
+    mend: Option<&'r str>,
+    /// One row for each spec, and one for each overlay with a problem.
+    specs: Vec<SpecRow<'r>>,
+    /// New, changed and incomplete specs without an overlay that the overlay of another spec may correct. No overlay is applied.
+    overlays: Vec<Hint<'r>>,
+    /// `diff` of two templates only: what the specs do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub templates: Option<ComparisonDocument<'r>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SpecRow<'r> {
+    /// Name of the spec; of a template that does not work, its file name.
+    name: &'r str,
+    /// `unchanged`. `new`: there is no spec yet. `changed`: it says something else, or the same in other bytes. `unreadable`: the
+    /// committed file is no spec. `broken`: the template or the overlay does not work. `gone`: no template gives this spec any
+    /// more. `idle`: keys of the overlay change nothing.
+    outcome: &'static str,
+    /// The file that it is about: the spec, or the overlay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// The template's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<String>,
+    /// `changed` only: the gravest of its changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effect: Option<Effect>,
+    /// `changed` only; empty if only the form differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<ChangeRow<'r>>>,
+    /// `unreadable` and `broken` only: what is wrong, several lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'r str>,
+    /// `idle` only: the keys that change nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<&'r [Idle]>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ChangeRow<'r> {
+    /// Its line in the old spec's file; if it is new, the first line of its table, or 1.
+    line: usize,
+    #[serde(flatten)]
+    change: &'r Change,
+}
+
+impl<'r> ChangeRow<'r> {
+    fn new((change, line): &'r (Change, usize)) -> Self {
+        Self { line: *line, change }
+    }
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Hint<'r> {
+    #[serde(flatten)]
+    hint: &'r OverlayHint,
+    /// Name of the spec.
+    spec: &'r str,
+}
+
 impl Row {
+    fn document(&self) -> SpecRow<'_> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let mut row = SpecRow {
+            name: &self.name,
+            outcome: self.outcome.name(),
+            file: path(&self.file),
+            template: path(&self.template),
+            effect: self.outcome.effect(),
+            changes: None,
+            problem: None,
+            keys: None,
+        };
+        match &self.outcome {
+            Outcome::Changed(changed) => {
+                row.changes = Some(changed.changes.iter().map(ChangeRow::new).collect());
+            }
+            Outcome::Unreadable(problem) | Outcome::Broken(problem) => row.problem = Some(problem),
+            Outcome::Idle(keys) => row.keys = Some(keys),
+            Outcome::Unchanged | Outcome::New | Outcome::Gone => {}
+        }
+        row
+    }
+
     fn group(&self) -> Group {
         Group { name: self.name.clone(), findings: self.findings() }
     }

@@ -5,13 +5,16 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use unjinja_analyzer::{GapReport, Verification, verify};
 use unjinja_build::{Source, SourceExt};
+use unjinja_runtime::Message;
 use unjinja_spec::{FormatSpec, Status};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
+use crate::gaps::ReportDocument;
 use crate::parser_args::ParserArgs;
 use crate::ui::{BAD, GOOD, Ui, paint};
 use crate::visible;
@@ -80,13 +83,14 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             _ => {}
         }
         match arguments.format {
-            Format::Json => rows.push(row(&file, &outcome, arguments.failures)),
+            Format::Json => rows.push((file, outcome)),
             Format::Human => progress.suspend(|| print(&file, &outcome, arguments.failures))?,
         }
     }
     progress.finish_and_clear();
     if arguments.format == Format::Json {
-        output::json(&rows)?;
+        let rows = rows.iter().map(|(file, outcome)| Row::new(file, outcome, arguments.failures));
+        output::json(&rows.collect::<Vec<_>>())?;
     }
     let mut messages = Vec::new();
     match failed {
@@ -177,23 +181,99 @@ fn print(file: &str, outcome: &Outcome, failures: usize) -> Done {
     Ok(())
 }
 
-fn row(file: &str, outcome: &Outcome, failures: usize) -> Value {
-    let tried = match outcome {
-        Outcome::Broken(error) => return json!({"template": file, "problem": error}),
-        Outcome::Tried(tried) => tried,
-    };
-    let all = &tried.all;
-    json!({
-        "template": file, "status": tried.spec.status, "gaps": tried.spec.gaps,
-        "tried": all.tried, "held": all.held, "lost_by_template": all.lost_by_template,
-        "covered": all.covered(),
-        "report": tried.report.as_ref().map(|report| gaps::document(file, report)),
-        "read_wrongly": all.wrong_continuations().map(|wrong| json!({
-            "kind": wrong.kind.to_string(), "thinking": wrong.thinking, "prompt": wrong.prompt, "output": wrong.output,
-            "expected": wrong.expected, "parsed": wrong.parsed,
-        })).collect::<Vec<Value>>(),
-        "failures": all.failures.iter().take(failures).map(|f| json!({
-            "rendered": f.rendered, "expected": f.expected, "parsed": f.parsed,
-        })).collect::<Vec<Value>>(),
-    })
+/// What became of the random conversations of one template.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub(crate) enum Row<'v> {
+    Broken {
+        /// File name.
+        template: &'v str,
+        /// Why it could not be analysed.
+        problem: &'v str,
+    },
+    Tried {
+        /// File name.
+        template: &'v str,
+        /// How much of what the template renders the spec describes; no parser is made from an unsupported one.
+        status: Status,
+        /// What is missing, one sentence each; empty if the format is supported.
+        gaps: &'v [String],
+        /// How many were rendered and parsed; 0 if no parser can be made.
+        tried: u32,
+        /// How many came back the same. If fewer than `tried`, if something is in `read_wrongly`, or if the status is
+        /// `unsupported`, the exit code is 1.
+        held: u32,
+        /// How many more the template cannot render whole.
+        lost_by_template: u32,
+        /// The kinds of conversations, and of outputs that continue a prompt, that were tried and came back each time.
+        covered: Vec<String>,
+        /// The smallest conversation that shows what is missing or read wrongly; null if there is none.
+        report: Option<Box<ReportDocument>>,
+        /// What no past turn shows: outputs that continue a prompt of the template and were read wrongly.
+        read_wrongly: Vec<Wrong<'v>>,
+        /// Conversations that came back as something else, the shortest first, as many as `--failures` says.
+        failures: Vec<Lost<'v>>,
+    },
+}
+
+/// An output that continues a prompt and was read wrongly.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Wrong<'v> {
+    /// What the output shows, in words.
+    kind: String,
+    /// The value of the thinking switch; null if it was not set.
+    thinking: Option<bool>,
+    /// The prompt, as it was passed to the parser: all of it, or its end.
+    prompt: &'v str,
+    /// The output that continues the prompt.
+    output: &'v str,
+    /// The message that must come back.
+    expected: &'v Message,
+    /// The message that was read.
+    parsed: &'v Message,
+}
+
+/// A conversation that came back as something else.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Lost<'v> {
+    /// The render of the assistant's turn.
+    rendered: &'v str,
+    /// What was rendered.
+    expected: &'v Message,
+    /// The message that was read.
+    parsed: &'v Message,
+}
+
+impl<'v> Row<'v> {
+    fn new(template: &'v str, outcome: &'v Outcome, failures: usize) -> Self {
+        let Tried { spec, all, report } = match outcome {
+            Outcome::Broken(problem) => return Row::Broken { template, problem },
+            Outcome::Tried(tried) => &**tried,
+        };
+        let wrong = all.wrong_continuations().map(|wrong| Wrong {
+            kind: wrong.kind.to_string(),
+            thinking: wrong.thinking,
+            prompt: &wrong.prompt,
+            output: &wrong.output,
+            expected: &wrong.expected,
+            parsed: &wrong.parsed,
+        });
+        let failures = all.failures.iter().take(failures);
+        let lost = failures.map(|f| Lost { rendered: &f.rendered, expected: &f.expected, parsed: &f.parsed });
+        Row::Tried {
+            template,
+            status: spec.status,
+            gaps: &spec.gaps,
+            tried: all.tried,
+            held: all.held,
+            lost_by_template: all.lost_by_template,
+            covered: all.covered(),
+            report: report.clone().map(|report| Box::new(ReportDocument { file: template.to_owned(), report })),
+            read_wrongly: wrong.collect(),
+            failures: lost.collect(),
+        }
+    }
 }

@@ -48,33 +48,6 @@ fn its_json_is_what_the_schema_says() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every property has a description, and no object may have others.
-#[test]
-fn the_schema_documents_everything() -> Result<(), Failure> {
-    fn walk(schema: &Value, path: &str, missing: &mut Vec<String>) {
-        let Some(schema) = schema.as_object() else { return };
-        if schema.get("type") == Some(&"object".into()) && schema.get("additionalProperties") != Some(&false.into()) {
-            missing.push(format!("{path}: other properties are allowed"));
-        }
-        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let path = format!("{path}.{name}");
-            if property.get("description").is_none_or(|text| text == "") {
-                missing.push(format!("{path}: no description"));
-            }
-            walk(property, &path, missing);
-        }
-        schema.get("items").into_iter().for_each(|items| walk(items, &format!("{path}[]"), missing));
-        for (name, inner) in schema.get("$defs").and_then(Value::as_object).into_iter().flatten() {
-            walk(inner, name, missing);
-        }
-    }
-    let schema: Value = serde_json::from_str(&fs::read_to_string(root().join("docs/json/explain.schema.json"))?)?;
-    let mut missing = Vec::new();
-    walk(&schema, "", &mut missing);
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
-    Ok(())
-}
-
 #[test]
 fn a_terminal_gets_no_control_character_of_others() -> Result<(), Failure> {
     for (arguments, _) in CASES {

@@ -232,24 +232,30 @@ fn answers_have_the_documented_shape() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The schemas allow nothing that they do not name.
+/// The schemas allow nothing that they do not name, and say what each thing is.
 #[test]
-fn the_shapes_are_closed() -> Result<(), Failure> {
-    fn walk(value: &Value, path: &str, open: &mut Vec<String>) {
-        match value {
-            Value::Object(object) => {
-                if object.contains_key("properties") && object.get("additionalProperties") != Some(&json!(false)) {
-                    open.push(path.to_owned());
-                }
-                object.iter().for_each(|(key, value)| walk(value, &format!("{path}/{key}"), open));
-            }
-            Value::Array(items) => items.iter().for_each(|item| walk(item, path, open)),
-            _ => {}
+fn the_shapes_are_closed_and_described() -> Result<(), Failure> {
+    fn walk(value: &Value, path: &str, wrong: &mut Vec<String>) {
+        let Value::Object(object) = value else {
+            value.as_array().into_iter().flatten().for_each(|item| walk(item, path, wrong));
+            return;
+        };
+        if object.contains_key("properties") && object.get("additionalProperties") != Some(&json!(false)) {
+            wrong.push(format!("{path} allows other properties"));
         }
+        for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            // The name of an event says what it is, a range has a start and an end, and what is one of several is described as a whole.
+            let is_plain =
+                property.get("const").is_some() || path.contains("/Range_") || path.ends_with("Rendered/oneOf");
+            if !is_plain && property.get("description").is_none_or(|text| text == "") {
+                wrong.push(format!("{path}.{name} has no description"));
+            }
+        }
+        object.iter().for_each(|(key, value)| walk(value, &format!("{path}/{key}"), wrong));
     }
-    let mut open = Vec::new();
-    schemas()?.iter().for_each(|(name, schema)| walk(schema, name, &mut open));
-    assert!(open.is_empty(), "{open:?}");
+    let mut wrong = Vec::new();
+    schemas()?.iter().for_each(|(name, schema)| walk(schema, name, &mut wrong));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 //! use unjinja_spec::FormatSpec;
 //!
 //! let spec = FormatSpec::from_toml(r#"
-//! spec_version = 3
+//! spec_version = 1
 //! [template]
 //! name = "plain"
 //! file = "plain.jinja"
@@ -69,7 +69,7 @@ fn lowered(spec: &FormatSpec) -> (Plan, Result<States, Vec<LowerProblem>>) {
 /// use unjinja_spec::FormatSpec;
 ///
 /// let spec = FormatSpec::from_toml(r#"
-/// spec_version = 3
+/// spec_version = 1
 /// [template]
 /// name = "plain"
 /// file = "plain.jinja"

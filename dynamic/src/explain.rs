@@ -42,6 +42,7 @@ pub use parser::{GrammarView, PromptView, TriggerView};
 /// # Ok::<(), unjinja_dynamic::LoadError>(())
 /// ```
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Explanation {
     /// Name of the template or spec file.
@@ -50,7 +51,7 @@ pub struct Explanation {
     pub kind: ExplainedKind,
     /// The result.
     pub outcome: ParserOutcome,
-    /// Why there is no parser; `None` with a parser.
+    /// Why there is no parser; absent with a parser.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the spec does not describe.
@@ -82,6 +83,7 @@ pub struct Explanation {
 
 /// What is explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExplainedKind {
     /// A chat template.
@@ -92,6 +94,7 @@ pub enum ExplainedKind {
 
 /// Whether there is a parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ParserOutcome {
     /// There is a parser.
@@ -106,6 +109,7 @@ pub enum ParserOutcome {
 
 /// How well a spec is tested.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EvidenceView {
     /// How many times the template was rendered.

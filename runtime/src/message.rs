@@ -11,6 +11,8 @@ mod event;
 mod form;
 mod owned_event;
 mod parts;
+#[cfg(feature = "schema")]
+mod schema;
 mod stripped;
 #[cfg(feature = "types")]
 mod typed;
@@ -42,6 +44,15 @@ pub use typed::{TypedCallError, TypedCallProblem};
 /// Diagnostics and [`ToolCall::complete`] are not part of that form. Deserialising accepts the same form, and also
 /// `content` as a list of text parts, `reasoning` instead of `reasoning_content`, and `arguments` as an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(
+        from = "schema::MessageForm",
+        into = "schema::MessageForm",
+        description = "An assistant message in OpenAI's form."
+    )
+)]
 #[non_exhaustive]
 pub struct Message {
     /// The chain of thought; empty if there is none.
@@ -84,6 +95,11 @@ impl Message {
 /// assert_eq!(call.closed_arguments(), r#"{"city": "Par"}"#);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(from = "schema::CallForm", into = "schema::CallForm")
+)]
 #[non_exhaustive]
 pub struct ToolCall {
     /// The call's id, if the model wrote one.
@@ -160,18 +176,23 @@ impl ToolCall {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// Its kind.
     pub kind: DiagnosticKind,
     /// The call that it concerns, by its position among the message's calls, from 0.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
     pub call: Option<usize>,
-    /// Where in the output, in bytes, the text begins that it concerns: the call, or the broken markup. `None` if it
+    /// Where in the output, in bytes, the text begins that it concerns: the call, or the broken markup. Absent if it
     /// concerns the whole output, or a text that the prompt wrote.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
     pub at: Option<usize>,
     /// The name or text that it concerns; empty for kinds that have none.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "String::is_empty"))]
     pub detail: String,
     /// What was expected instead; empty for kinds that say it themselves.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "String::is_empty"))]
     pub expected: String,
 }
 
@@ -203,6 +224,7 @@ impl Diagnostic {
 }
 
 /// The kinds of diagnostics. Under serde they are written in snake case: `"unknown_tool"`.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename_all = "snake_case"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
@@ -212,7 +234,7 @@ pub enum DiagnosticKind {
     /// The call's arguments are not valid in their format. They were delivered as the model wrote them.
     MalformedArguments,
     /// The output ended, or continued with something else, before the call was closed. With
-    /// [`CutCalls::Drop`](crate::CutCalls::Drop) it is no call of the message.
+    /// `CutCalls::Drop` it is no call of the message.
     IncompleteCall,
     /// The output contained bytes that are not UTF-8. They became U+FFFD.
     InvalidUtf8,
@@ -242,7 +264,7 @@ pub enum DiagnosticKind {
     RepeatedTool,
     /// The arguments are a text that holds JSON, and no JSON object. They were delivered as the JSON in the text.
     ArgumentsAsText,
-    /// A call came of a tool that may not be called; see [`Options::callable`](crate::Options::callable). It is broken markup, and
+    /// A call came of a tool that may not be called; see `Options::callable`. It is broken markup, and
     /// no call of the message. The detail is the tool's name.
     ForbiddenCall,
     /// The answer looks like a call whose special tokens were removed before it was parsed. The detail is the name of the tool,

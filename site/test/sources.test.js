@@ -91,7 +91,7 @@ test("of several templates another can be chosen where the first cannot be analy
 
 test("a text that holds no template takes the place of the last one, with its error in every tab", async () => {
   const page = await site.open(site.url);
-  for (const broken of ['{"bos_token": "<s>"}', '{"chat_template": [', "spec_version = 3\n[template]\nname = 5\n"]) {
+  for (const broken of ['{"bos_token": "<s>"}', '{"chat_template": [', "spec_version = 1\n[template]\nname = 5\n"]) {
     await paste(page, hermes);
     await paste(page, broken);
     for (const tab of ["turn", "parse", "prompt", "check", "compare"]) {

@@ -2,9 +2,7 @@
 //! keys contradict each other. It reports everything that it finds and stops at nothing.
 
 use crate::marker::MarkerText;
-use crate::model::{
-    CallIdPosition, ContentMode, FormatSpec, Header, ReasoningMode, SPEC_VERSION, StartsIn, ToolFormat, Tools,
-};
+use crate::model::{CallIdPosition, ContentMode, FormatSpec, Header, ReasoningMode, StartsIn, ToolFormat, Tools};
 use crate::status::Status;
 use crate::tag::REPEATED_NAME;
 use crate::text;
@@ -33,7 +31,6 @@ const KEYWORDS: &[&str] = &[
 /// Everything that is wrong with a spec whose keys and types are right.
 pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
     let mut found = Findings::default();
-    found.version(spec);
     found.template(spec);
     found.models(spec);
     found.evidence(spec);
@@ -100,13 +97,6 @@ impl Findings {
             let cause = format!("`{key}` is set, but `{near}` is {value}, so nothing reads it");
             let next = format!("remove `{key}`, or change `{near}`");
             self.add(key, &[near], cause, &next);
-        }
-    }
-
-    fn version(&mut self, spec: &FormatSpec) {
-        if spec.spec_version != SPEC_VERSION {
-            let cause = format!("`spec_version` is not {SPEC_VERSION}");
-            self.add("spec_version", &[], cause, &format!("write `spec_version = {SPEC_VERSION}`"));
         }
     }
 

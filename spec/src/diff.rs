@@ -16,14 +16,15 @@ use crate::write;
 
 /// A key that differs between two specs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Change {
     /// The key, dotted from the top of the spec. Generation prompts are named by their switch:
     /// `generation_prompt[thinking=false].text`.
     pub key: String,
-    /// The old value as TOML; `None` if the old spec lacks the key.
+    /// The old value as TOML; absent if the old spec lacks the key.
     pub old: Option<String>,
-    /// The new value as TOML; `None` if the new spec lacks the key.
+    /// The new value as TOML; absent if the new spec lacks the key.
     pub new: Option<String>,
     /// What it means for a parser built from the old spec.
     pub effect: Effect,
@@ -37,7 +38,7 @@ pub struct Change {
 /// use unjinja_spec::{diff, worst, Effect, FormatSpec};
 ///
 /// let mut old = FormatSpec::from_toml(&format!(
-///     "spec_version = 3\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
+///     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n\
 ///      [tools]\nformat = 'json_native'\nper_call_start = '<call>'\nname_field = 'name'\nargs_field = 'arguments'\n",
 ///     "0".repeat(64),
 /// ), "sample.toml")?;
@@ -93,7 +94,7 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
 /// first key of its table, else 1. For a file that is not TOML, 1.
 ///
 /// ```
-/// let text = "spec_version = 3\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
+/// let text = "spec_version = 1\n\n[tools]\nformat = 'json_native'\nper_call_start = '<call>'\n";
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_start"), 5);
 /// assert_eq!(unjinja_spec::line_of(text, "tools.per_call_end"), 4);
 /// assert_eq!(unjinja_spec::line_of(text, "reasoning.mode"), 1);

@@ -1,6 +1,6 @@
 //! A spec as a TOML document: keys and values, each with its place in the file that it was read from.
 //!
-//! Reading, writing, overlays, migration and the diff work on this document. It knows no key of the model, so a new key
+//! Reading, writing, overlays and the diff work on this document. It knows no key of the model, so a new key
 //! needs no change here.
 
 use std::ops::Range;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// What a change means for a parser that was built from the old spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Nothing: the change is about what goes into the template, or about the analysis.

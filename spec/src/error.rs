@@ -17,7 +17,7 @@ const EXCERPT_WIDTH: usize = 100;
 /// ```
 /// use unjinja_spec::FormatSpec;
 ///
-/// let error = FormatSpec::from_toml("spec_version = 3\n[tool]\n", "x.toml").unwrap_err();
+/// let error = FormatSpec::from_toml("spec_version = 1\n[tool]\n", "x.toml").unwrap_err();
 /// assert!(error.problems.iter().any(|problem| problem.line == 2));
 /// println!("{error}"); // every problem, with an excerpt and what to do
 /// ```

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much the analysis has tried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Evidence {
     /// How many times the template was rendered.
@@ -21,6 +22,7 @@ pub struct Evidence {
 /// What no render shows and the text of the prompt describes. Each part holds the example of the prompt that was read back; where
 /// the prompt only names a value, another one stands in its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Described {
     /// How tool calls are written.
@@ -40,6 +42,7 @@ impl Described {
 
 /// Random conversations that were rendered and parsed back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RoundTrips {
     /// How many were tried.

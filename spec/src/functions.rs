@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The form of the variable `functions`, which some templates read instead of `tools`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionsForm {
     /// Not set: what nearly every template expects.
@@ -29,6 +30,7 @@ pub enum FunctionsForm {
 /// assert_eq!(functions, Functions { form: FunctionsForm::List, always: false });
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Functions {
     /// How functions are handed over.

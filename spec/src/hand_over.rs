@@ -36,7 +36,7 @@ impl FormatSpec {
     /// use serde_json::{Value, json};
     /// use unjinja_spec::FormatSpec;
     ///
-    /// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+    /// # let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
     /// # let spec = FormatSpec::from_toml(&toml, "a.toml")?;
     /// let function = json!({"name": "rain", "arguments": "{\"day\": 3}"});
     /// let call = json!({"id": "a", "type": "function", "function": function});

@@ -17,7 +17,7 @@ impl FormatSpec {
     /// The hash of a spec is the same on every machine, and may change with the version of the spec language.
     ///
     /// ```
-    /// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+    /// # let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
     /// # let spec = unjinja_spec::FormatSpec::from_toml(&toml, "a.toml")?;
     /// let mut other = spec.clone();
     /// other.template.name = "another".to_owned();

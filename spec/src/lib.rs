@@ -10,7 +10,7 @@
 //! use unjinja_spec::{FormatSpec, ToolFormat};
 //!
 //! let text = r#"
-//! spec_version = 3
+//! spec_version = 1
 //!
 //! [template]
 //! name = "sample"
@@ -53,7 +53,6 @@ mod identity;
 mod marker;
 mod markers;
 mod messages;
-mod migrate;
 mod model;
 mod overlay;
 mod parse;
@@ -74,11 +73,10 @@ pub use functions::{Functions, FunctionsForm};
 pub use hand_over::{Carrier, WrittenTags};
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
 pub use messages::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent, Messages, SystemPlace};
-pub use migrate::Migrated;
 pub use model::{
     ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Content, ContentMode, FormatSpec, Function,
-    GenerationPrompt, Header, OLDEST_SPEC_VERSION, Reasoning, ReasoningMode, SPEC_VERSION, StartsIn, TemplateInfo,
-    Tokens, ToolFormat, Tools, TurnMarkers,
+    GenerationPrompt, Header, Reasoning, ReasoningMode, SPEC_VERSION, StartsIn, TemplateInfo, Tokens, ToolFormat,
+    Tools, TurnMarkers,
 };
 pub use overlay::{Overlay, OverlayKey};
 pub use status::Status;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::tag;
 
 macro_rules! marker_keys {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $key:literal,)*) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $table:ident $(.$name:ident)+,)*) => {
         /// The key of a marker in a spec. It displays as the dotted key and parses from it; keys are ordered as their
         /// dotted names are.
         ///
@@ -43,13 +43,14 @@ macro_rules! marker_keys {
             pub const ALL: &'static [MarkerKey] = &[$(MarkerKey::$variant,)*];
 
             /// The dotted names of [`MarkerKey::ALL`], in the same order.
-            pub const NAMES: &'static [&'static str] = &[$($key,)*];
+            pub const NAMES: &'static [&'static str] =
+                &[$(concat!(stringify!($table) $(, ".", stringify!($name))+),)*];
 
             /// The dotted name: `tools.per_call_start`. For punctuation, the table it belongs to.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
-                    $(MarkerKey::$variant => $key,)*
+                    $(MarkerKey::$variant => concat!(stringify!($table) $(, ".", stringify!($name))+),)*
                     MarkerKey::CallPunctuation => "tools",
                     MarkerKey::ArgumentsPunctuation => "tools.arguments",
                     MarkerKey::OtherToken => "tokens.other",
@@ -60,82 +61,90 @@ macro_rules! marker_keys {
     };
 }
 
-marker_keys! {
-    /// Marker after the answer.
-    ContentEnd = "content.end",
-    /// Text before the name of a channel.
-    HeaderChannel = "content.header.channel",
-    /// Text between a header and its message.
-    HeaderEnd = "content.header.end",
-    /// Text after a message that is not the last of its turn.
-    MessageEnd = "content.header.message_end",
-    /// Text before the name of the function that a message calls.
-    HeaderRecipient = "content.header.recipient",
-    /// Text before the header of a message that is not the first of its turn.
-    HeaderStart = "content.header.start",
-    /// Text that some turns begin with.
-    ContentLabel = "content.label",
-    /// Marker before the answer.
-    ContentStart = "content.start",
-    /// What is written in place of reasoning in a turn without any.
-    ReasoningEmpty = "reasoning.empty",
-    /// Marker after the reasoning.
-    ReasoningEnd = "reasoning.end",
-    /// Marker before the reasoning.
-    ReasoningStart = "reasoning.start",
-    /// Text before the name of an argument, where the name is repeated after the value.
-    ArgumentClosePrefix = "tools.arguments.close_prefix",
-    /// Text after that name.
-    ArgumentCloseSuffix = "tools.arguments.close_suffix",
-    /// Text after all arguments of a call.
-    ArgumentsEnd = "tools.arguments.end",
-    /// Text before an argument's name.
-    ArgumentNamePrefix = "tools.arguments.name_prefix",
-    /// Text after an argument's name.
-    ArgumentNameSuffix = "tools.arguments.name_suffix",
-    /// Text after an argument's name where the value is not a string.
-    OtherNameSuffix = "tools.arguments.other_name_suffix",
-    /// Token around strings, in formats that quote with tokens.
-    ArgumentQuote = "tools.arguments.quote",
-    /// Text between two arguments.
-    ArgumentSeparator = "tools.arguments.separator",
-    /// Text before all arguments of a call.
-    ArgumentsStart = "tools.arguments.start",
-    /// Text before the JSON type of an argument's value.
-    ArgumentTypePrefix = "tools.arguments.type_prefix",
-    /// Text after the JSON type of an argument's value.
-    ArgumentTypeSuffix = "tools.arguments.type_suffix",
-    /// Text before an argument's value.
-    ArgumentValuePrefix = "tools.arguments.value_prefix",
-    /// Text after an argument's value.
-    ArgumentValueSuffix = "tools.arguments.value_suffix",
-    /// Text before a call's id.
-    CallIdPrefix = "tools.call_id.prefix",
-    /// Text after a call's id.
-    CallIdSuffix = "tools.call_id.suffix",
-    /// Text that closes what the name's prefix opened.
-    FunctionClose = "tools.function.close",
-    /// Text before a function's name.
-    FunctionNamePrefix = "tools.function.name_prefix",
-    /// Text after a function's name.
-    FunctionNameSuffix = "tools.function.name_suffix",
-    /// Marker after each call.
-    CallEnd = "tools.per_call_end",
-    /// Marker before each call.
-    CallStart = "tools.per_call_start",
-    /// Marker after all calls of a turn.
-    SectionEnd = "tools.section_end",
-    /// Marker before all calls of a turn.
-    SectionStart = "tools.section_start",
-    /// Text between two calls.
-    CallSeparator = "tools.separator",
-    /// Text before an assistant message.
-    AssistantStart = "turn.assistant_start",
-    /// Text after an assistant message.
-    TurnEnd = "turn.end",
-    /// Text before a user message.
-    UserStart = "turn.user_start",
+/// Hands all markers to a macro, each with its key.
+macro_rules! each_marker {
+    ($then:ident) => {
+        $then! {
+            /// Marker after the answer.
+            ContentEnd = content.end,
+            /// Text before the name of a channel.
+            HeaderChannel = content.header.channel,
+            /// Text between a header and its message.
+            HeaderEnd = content.header.end,
+            /// Text after a message that is not the last of its turn.
+            MessageEnd = content.header.message_end,
+            /// Text before the name of the function that a message calls.
+            HeaderRecipient = content.header.recipient,
+            /// Text before the header of a message that is not the first of its turn.
+            HeaderStart = content.header.start,
+            /// Text that some turns begin with.
+            ContentLabel = content.label,
+            /// Marker before the answer.
+            ContentStart = content.start,
+            /// What is written in place of reasoning in a turn without any.
+            ReasoningEmpty = reasoning.empty,
+            /// Marker after the reasoning.
+            ReasoningEnd = reasoning.end,
+            /// Marker before the reasoning.
+            ReasoningStart = reasoning.start,
+            /// Text before the name of an argument, where the name is repeated after the value.
+            ArgumentClosePrefix = tools.arguments.close_prefix,
+            /// Text after that name.
+            ArgumentCloseSuffix = tools.arguments.close_suffix,
+            /// Text after all arguments of a call.
+            ArgumentsEnd = tools.arguments.end,
+            /// Text before an argument's name.
+            ArgumentNamePrefix = tools.arguments.name_prefix,
+            /// Text after an argument's name.
+            ArgumentNameSuffix = tools.arguments.name_suffix,
+            /// Text after an argument's name where the value is not a string.
+            OtherNameSuffix = tools.arguments.other_name_suffix,
+            /// Token around strings, in formats that quote with tokens.
+            ArgumentQuote = tools.arguments.quote,
+            /// Text between two arguments.
+            ArgumentSeparator = tools.arguments.separator,
+            /// Text before all arguments of a call.
+            ArgumentsStart = tools.arguments.start,
+            /// Text before the JSON type of an argument's value.
+            ArgumentTypePrefix = tools.arguments.type_prefix,
+            /// Text after the JSON type of an argument's value.
+            ArgumentTypeSuffix = tools.arguments.type_suffix,
+            /// Text before an argument's value.
+            ArgumentValuePrefix = tools.arguments.value_prefix,
+            /// Text after an argument's value.
+            ArgumentValueSuffix = tools.arguments.value_suffix,
+            /// Text before a call's id.
+            CallIdPrefix = tools.call_id.prefix,
+            /// Text after a call's id.
+            CallIdSuffix = tools.call_id.suffix,
+            /// Text that closes what the name's prefix opened.
+            FunctionClose = tools.function.close,
+            /// Text before a function's name.
+            FunctionNamePrefix = tools.function.name_prefix,
+            /// Text after a function's name.
+            FunctionNameSuffix = tools.function.name_suffix,
+            /// Marker after each call.
+            CallEnd = tools.per_call_end,
+            /// Marker before each call.
+            CallStart = tools.per_call_start,
+            /// Marker after all calls of a turn.
+            SectionEnd = tools.section_end,
+            /// Marker before all calls of a turn.
+            SectionStart = tools.section_start,
+            /// Text between two calls.
+            CallSeparator = tools.separator,
+            /// Text before an assistant message.
+            AssistantStart = turn.assistant_start,
+            /// Text after an assistant message.
+            TurnEnd = turn.end,
+            /// Text before a user message.
+            UserStart = turn.user_start,
+        }
+    };
 }
+pub(crate) use each_marker;
+
+each_marker!(marker_keys);
 
 impl MarkerKey {
     /// Whether [`REPEATED_NAME`](tag::REPEATED_NAME) in this marker stands for the function's name, which comes before it in the call.

@@ -2,58 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use crate::marker::MarkerKey;
+use crate::marker::{MarkerKey, each_marker};
 use crate::model::FormatSpec;
 use crate::tag;
+
+macro_rules! text_by_key {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $table:ident $(.$name:ident)+,)*) => {
+        /// The field that a key names.
+        fn text(spec: &FormatSpec, key: MarkerKey) -> &str {
+            match key {
+                $(MarkerKey::$variant => &spec.$table$(.$name)+,)*
+                MarkerKey::CallPunctuation
+                | MarkerKey::ArgumentsPunctuation
+                | MarkerKey::OtherToken
+                | MarkerKey::CodeFence => "",
+            }
+        }
+    };
+}
+each_marker!(text_by_key);
 
 impl FormatSpec {
     /// The text of a marker; empty where the spec does not set it, and for punctuation.
     #[must_use]
     pub fn marker(&self, key: MarkerKey) -> &str {
-        let (tools, arguments, header) = (&self.tools, &self.tools.arguments, &self.content.header);
-        match key {
-            MarkerKey::ContentEnd => &self.content.end,
-            MarkerKey::ContentLabel => &self.content.label,
-            MarkerKey::ContentStart => &self.content.start,
-            MarkerKey::HeaderChannel => &header.channel,
-            MarkerKey::HeaderEnd => &header.end,
-            MarkerKey::HeaderRecipient => &header.recipient,
-            MarkerKey::HeaderStart => &header.start,
-            MarkerKey::MessageEnd => &header.message_end,
-            MarkerKey::ReasoningEmpty => &self.reasoning.empty,
-            MarkerKey::ReasoningEnd => &self.reasoning.end,
-            MarkerKey::ReasoningStart => &self.reasoning.start,
-            MarkerKey::ArgumentClosePrefix => &arguments.close_prefix,
-            MarkerKey::ArgumentCloseSuffix => &arguments.close_suffix,
-            MarkerKey::ArgumentTypePrefix => &arguments.type_prefix,
-            MarkerKey::ArgumentTypeSuffix => &arguments.type_suffix,
-            MarkerKey::ArgumentsEnd => &arguments.end,
-            MarkerKey::ArgumentNamePrefix => &arguments.name_prefix,
-            MarkerKey::ArgumentNameSuffix => &arguments.name_suffix,
-            MarkerKey::OtherNameSuffix => &arguments.other_name_suffix,
-            MarkerKey::ArgumentQuote => &arguments.quote,
-            MarkerKey::ArgumentSeparator => &arguments.separator,
-            MarkerKey::ArgumentsStart => &arguments.start,
-            MarkerKey::ArgumentValuePrefix => &arguments.value_prefix,
-            MarkerKey::ArgumentValueSuffix => &arguments.value_suffix,
-            MarkerKey::CallIdPrefix => &tools.call_id.prefix,
-            MarkerKey::CallIdSuffix => &tools.call_id.suffix,
-            MarkerKey::FunctionClose => &tools.function.close,
-            MarkerKey::FunctionNamePrefix => &tools.function.name_prefix,
-            MarkerKey::FunctionNameSuffix => &tools.function.name_suffix,
-            MarkerKey::CallEnd => &tools.per_call_end,
-            MarkerKey::CallStart => &tools.per_call_start,
-            MarkerKey::SectionEnd => &tools.section_end,
-            MarkerKey::SectionStart => &tools.section_start,
-            MarkerKey::CallSeparator => &tools.separator,
-            MarkerKey::AssistantStart => &self.turn.assistant_start,
-            MarkerKey::TurnEnd => &self.turn.end,
-            MarkerKey::UserStart => &self.turn.user_start,
-            MarkerKey::CallPunctuation
-            | MarkerKey::ArgumentsPunctuation
-            | MarkerKey::OtherToken
-            | MarkerKey::CodeFence => "",
-        }
+        text(self, key)
     }
 
     /// Every marker that the spec sets, with its text, and every alternative, in the order of the keys. Empty markers

@@ -12,7 +12,7 @@ use crate::functions::Functions;
 /// use unjinja_spec::{ArgumentsForm, FormatSpec};
 ///
 /// let spec = FormatSpec::from_toml(r#"
-/// spec_version = 3
+/// spec_version = 1
 ///
 /// [template]
 /// name = "sample"
@@ -26,6 +26,7 @@ use crate::functions::Functions;
 /// # Ok::<(), unjinja_spec::SpecError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Messages {
     /// The form of a content.
@@ -51,6 +52,7 @@ pub struct Messages {
 
 /// The form of a content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContentForm {
     /// A text.
@@ -62,6 +64,7 @@ pub enum ContentForm {
 
 /// The content of a message that calls tools and says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyContent {
     /// An empty text. Nearly all templates take it, and some fail at null or print it as a word.
@@ -75,6 +78,7 @@ pub enum EmptyContent {
 
 /// The form of a call's arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentsForm {
     /// An object.
@@ -86,6 +90,7 @@ pub enum ArgumentsForm {
 
 /// The ids that a template accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallIdForm {
     /// Any text, or none.
@@ -101,6 +106,7 @@ pub enum CallIdForm {
 
 /// Where a system message may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SystemPlace {
     /// Anywhere.

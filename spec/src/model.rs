@@ -12,17 +12,15 @@ use crate::messages::Messages;
 use crate::status::Status;
 
 /// The version of the spec language that this crate reads and writes.
-pub const SPEC_VERSION: u32 = 3;
-
-/// The oldest version that [`FormatSpec::migrate`] reads.
-pub const OLDEST_SPEC_VERSION: u32 = 1;
+pub const SPEC_VERSION: u32 = 1;
 
 /// The wire format of one model: how its output is divided into reasoning, answer and tool calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FormatSpec {
-    /// Version of the spec language; [`SPEC_VERSION`].
+    /// Version of the spec language: 1.
     pub spec_version: u32,
     /// How much of what the template renders this spec describes. No parser is made from an unsupported spec.
     #[serde(default)]
@@ -56,6 +54,7 @@ pub struct FormatSpec {
     /// Other texts that count as a marker, by the marker's dotted key. Models write forms that their templates never
     /// show.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, Vec<String>>"))]
     pub alternatives: BTreeMap<MarkerKey, Vec<String>>,
     /// The tokens that a server which runs the model has to know.
     #[serde(default)]
@@ -99,7 +98,7 @@ impl FormatSpec {
     /// ```
     /// use unjinja_spec::Status;
     ///
-    /// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+    /// # let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
     /// # let mut spec = unjinja_spec::FormatSpec::from_toml(&toml, "a.toml")?;
     /// spec.add_gap(Status::Unsupported, "calls are drawn");
     /// spec.add_gap(Status::Partial, "reasoning is sung");
@@ -116,6 +115,7 @@ impl FormatSpec {
 
 /// Which template a spec describes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TemplateInfo {
     /// Name of the spec: lower-case letters, digits and `_`, the name of the generated module.
@@ -140,6 +140,7 @@ pub struct TemplateInfo {
 
 /// What the template can render.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
     /// The template writes the offered tools into the prompt.
@@ -173,6 +174,7 @@ pub struct Capabilities {
 
 /// The text around a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TurnMarkers {
     /// Text before a user message.
@@ -192,6 +194,7 @@ pub struct TurnMarkers {
 
 /// What `add_generation_prompt` adds to the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GenerationPrompt {
     /// The value of the thinking switch that leads to this text; absent if the switch was not set.
@@ -206,6 +209,7 @@ pub struct GenerationPrompt {
 
 /// Where the model's output begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StartsIn {
     /// In the answer.
@@ -219,6 +223,7 @@ pub enum StartsIn {
 
 /// How reasoning is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reasoning {
     /// When reasoning is written.
@@ -249,6 +254,7 @@ pub struct Reasoning {
 
 /// When reasoning is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningMode {
     /// Never.
@@ -262,6 +268,7 @@ pub enum ReasoningMode {
 
 /// How the final answer is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Content {
     /// Whether the answer has markers around it.
@@ -289,6 +296,7 @@ pub struct Content {
 /// headers that the template writes. From the parts, a parser and its grammar know others that models write:
 /// parts in another order, or left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Header {
     /// Text before the header of a message that is not the first of its turn.
@@ -322,6 +330,7 @@ pub struct Header {
 
 /// Whether the answer has markers around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContentMode {
     /// Never.
@@ -337,6 +346,7 @@ pub enum ContentMode {
 
 /// How tool calls are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tools {
     /// The family of the wire format.
@@ -409,6 +419,7 @@ pub struct Tools {
 /// assert_eq!(unjinja_spec::ToolFormat::JsonNative.name(), "json_native");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFormat {
     /// No tool calls.
@@ -441,6 +452,7 @@ impl ToolFormat {
 /// In which order the template writes the arguments of a call, and the keys of objects in them. Parsers read any order;
 /// only grammars need to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentOrder {
     /// As the message has them.
@@ -454,6 +466,7 @@ pub enum ArgumentOrder {
 
 /// The markers around the function's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Function {
     /// Text before the name.
@@ -469,6 +482,7 @@ pub struct Function {
 
 /// The markers around the arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Arguments {
     /// Text before all arguments.
@@ -523,6 +537,7 @@ pub struct Arguments {
 
 /// Where the call's id is written, if it is not part of JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct CallId {
     /// Where the id is written.
@@ -537,6 +552,7 @@ pub struct CallId {
 
 /// Where a call's id is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallIdPosition {
     /// Nowhere, or as a part of JSON.
@@ -554,6 +570,7 @@ pub enum CallIdPosition {
 
 /// The tokens that a server which runs the model has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Tokens {
     /// Tokens that a server must keep when it turns token ids into text, sorted: every tag in a marker or an

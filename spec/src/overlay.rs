@@ -26,7 +26,7 @@ const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "te
 /// use unjinja_spec::{FormatSpec, Overlay, ReasoningMode};
 ///
 /// let spec = FormatSpec::from_toml(&format!(
-///     "spec_version = 3\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n",
+///     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n",
 ///     "0".repeat(64),
 /// ), "sample.toml")?;
 /// let overlay = Overlay::from_toml(

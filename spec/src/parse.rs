@@ -9,7 +9,7 @@ use crate::check::{self, Finding};
 use crate::document::{Node, Value};
 use crate::error::{Problem, Source, SpecError};
 use crate::fault::{Fault, FaultKind};
-use crate::model::{FormatSpec, OLDEST_SPEC_VERSION, SPEC_VERSION};
+use crate::model::{FormatSpec, SPEC_VERSION};
 use crate::read::{self, Scope, Shape};
 use crate::text;
 use crate::write;
@@ -24,7 +24,7 @@ impl FormatSpec {
     /// ```
     /// use unjinja_spec::FormatSpec;
     ///
-    /// let error = FormatSpec::from_toml("spec_version = 3\ntools.formt = 'none'\n", "a.toml").unwrap_err();
+    /// let error = FormatSpec::from_toml("spec_version = 1\ntools.formt = 'none'\n", "a.toml").unwrap_err();
     /// let keys: Vec<&str> = error.problems.iter().map(|problem| problem.key.as_str()).collect();
     /// assert_eq!(keys, ["template", "tools.formt"]);
     /// assert!(error.to_string().contains("did you mean `format`?"));
@@ -103,20 +103,12 @@ fn other_version(root: &Node, source: &Source) -> Option<Problem> {
     let Value::Integer(version) = node.value else {
         return None;
     };
-    let (oldest, newest) = (i128::from(OLDEST_SPEC_VERSION), i128::from(SPEC_VERSION));
-    if version == newest {
+    if version == i128::from(SPEC_VERSION) {
         return None;
     }
     let cause =
         format!("this spec has version {version} of the spec language; this unjinja reads version {SPEC_VERSION}");
-    let next = if (oldest..newest).contains(&version) {
-        "run `unjinja check TEMPLATES --specs FOLDER --write`, which migrates the specs of a folder"
-    } else if version > newest {
-        "use a newer unjinja, or write the spec anew with this one's `unjinja analyze`"
-    } else {
-        "write the spec anew with `unjinja analyze`"
-    };
-    Some(source.problem(node.span.clone(), "spec_version", cause, next))
+    Some(source.problem(node.span.clone(), "spec_version", cause, "write the spec anew with `unjinja analyze`"))
 }
 
 /// Whether a finding may be a consequence of a fault, because both concern the same part of the spec.
@@ -188,12 +180,7 @@ fn words(fault: &Fault, key: &str, shape: &Shape) -> (String, String) {
         FaultKind::Unknown { name, known } => {
             let table = parent(key, name);
             let cause = format!("unknown key `{}` {}", text::visible(&read::shorten(name)), text::in_table(&table));
-            let next = match key {
-                // Overlays and specs of version 2 may still have it.
-                "unsupported" => "version 3 replaced it: write `status` and `gaps`, as in `docs/spec.md`".to_owned(),
-                _ => did_you_mean(name, known, shape),
-            };
-            (cause, next)
+            (cause, did_you_mean(name, known, shape))
         }
         FaultKind::Variant { name, known } => {
             let cause = format!("{} is not a value of `{key}`", text::quote(&read::shorten(name)));

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(Status::Unsupported.name(), "unsupported");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Everything.

@@ -15,7 +15,7 @@ impl FormatSpec {
     /// use unjinja_spec::FormatSpec;
     ///
     /// let spec = FormatSpec::from_toml(r#"
-    /// spec_version = 3
+    /// spec_version = 1
     /// [template]
     /// name = "sample"
     /// file = "sample.jinja"

@@ -53,7 +53,7 @@ fn many_problems_stay_readable() {
 
 #[test]
 fn messages_show_no_hidden_characters() {
-    let text = "spec_version = 3\n\"\u{202E}evil\u{1B}\" = \"\u{200B}\"\n[reasoning]\nmode = \"\u{2028}x\"\n";
+    let text = "spec_version = 1\n\"\u{202E}evil\u{1B}\" = \"\u{200B}\"\n[reasoning]\nmode = \"\u{2028}x\"\n";
     let message = FormatSpec::from_toml(text, "a\u{1B}.toml").map_err(|error| error.to_string());
     let message = message.err().unwrap_or_default();
     assert!(message.contains("\\u202Eevil"), "{message}");

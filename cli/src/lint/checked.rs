@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use unjinja_build::Source;
 use unjinja_lint::{Evidence, Finding, Target};
 
@@ -16,19 +16,32 @@ pub(super) struct Checked {
     pub findings: Vec<Finding>,
 }
 
+/// The findings about one chat template and its response template.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Document<'f> {
+    /// The template's file; `#NAME` follows for one of several named templates in a file.
+    template: String,
+    /// Whether the file, or `tokenizer_config.json` next to it, lists the special tokens. `text-opens-turn` and
+    /// `special-token-unset` need them.
+    special_tokens_known: bool,
+    /// In the order in which docs/lint.md lists the rules.
+    findings: Vec<findings::Document<'f>>,
+}
+
 impl Checked {
     /// The findings to print.
     pub(super) fn group(&self) -> Group {
         Group { name: self.source.place(), findings: self.findings.iter().map(|finding| self.told(finding)).collect() }
     }
 
-    /// The findings as JSON; `docs/json/lint.schema.json` describes it.
-    pub(super) fn document(&self) -> Value {
-        json!({
-            "template": self.source.place(),
-            "special_tokens_known": self.source.special_tokens.is_some(),
-            "findings": self.findings.iter().map(findings::document).collect::<Vec<Value>>(),
-        })
+    /// The findings for programs.
+    pub(super) fn document(&self) -> Document<'_> {
+        Document {
+            template: self.source.place(),
+            special_tokens_known: self.source.special_tokens.is_some(),
+            findings: self.findings.iter().map(findings::Document::new).collect(),
+        }
     }
 
     /// The file that a finding is about.

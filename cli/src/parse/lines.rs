@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
-use unjinja_runtime::{ChatParser, CutCalls, Message, Options, Tools, Unparsed};
+use serde::Serialize;
+use serde_json::Value;
+use unjinja_runtime::{ChatParser, CutCalls, Message, Options, ToolCall, Tools, Unparsed};
 
 use crate::failure::Done;
 use crate::{input, parser_args, tool_choice};
@@ -68,7 +69,7 @@ impl Case {
         Ok(Self { output, chunk, options })
     }
 
-    fn answer(&self, parser: &dyn ChatParser) -> Map<String, Value> {
+    fn answer(&self, parser: &dyn ChatParser) -> Answer {
         let mut message = Message::default();
         match self.chunk {
             None => message = parser.parse(self.output.as_str().into(), &self.options),
@@ -81,24 +82,42 @@ impl Case {
             }
         }
         message.note_stripped_tokens(parser.program(), &self.options);
-        row(&message)
+        message.into()
     }
 }
 
-fn row(message: &Message) -> Map<String, Value> {
-    let calls: Vec<Value> = message
-        .tool_calls
-        .iter()
-        .map(|call| json!({"id": call.id.as_deref().unwrap_or(""), "name": call.name, "arguments": call.arguments}))
-        .collect();
-    let diagnostics: Vec<String> = message.diagnostics.iter().map(ToString::to_string).collect();
-    let mut body = json!({
-        "content": message.content,
-        "reasoning_content": message.reasoning_content,
-        "tool_calls": calls,
-    });
-    if !message.unparsed.is_empty() {
-        body["unparsed"] = message.unparsed.as_str().into();
+/// An answer to a line.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    message: MessageLine,
+    diagnostics: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct MessageLine {
+    content: String,
+    reasoning_content: String,
+    tool_calls: Vec<CallLine>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    unparsed: String,
+}
+
+#[derive(Serialize)]
+struct CallLine {
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+impl From<Message> for Answer {
+    fn from(message: Message) -> Self {
+        let Message { content, reasoning_content, tool_calls, unparsed, diagnostics, .. } = message;
+        let call =
+            |call: ToolCall| CallLine { id: call.id.unwrap_or_default(), name: call.name, arguments: call.arguments };
+        let tool_calls = tool_calls.into_iter().map(call).collect();
+        Self {
+            message: MessageLine { content, reasoning_content, tool_calls, unparsed },
+            diagnostics: diagnostics.iter().map(ToString::to_string).collect(),
+        }
     }
-    Map::from_iter([("message".to_owned(), body), ("diagnostics".to_owned(), json!(diagnostics))])
 }

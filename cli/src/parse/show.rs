@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::Serialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
-use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message};
+use unjinja_runtime::{Diagnostic, DiagnosticKind, Event, Message, ToolCall};
 use unjinja_server::openai::{ChatCompletion, ChunkWriter};
 use unjinja_server::{CallIds, Finish};
 
@@ -233,26 +233,53 @@ impl Show for Document {
     }
 
     fn end(&mut self) -> Done {
-        let message = &self.message;
-        let calls: Vec<Value> = message
-            .tool_calls
-            .iter()
-            .map(|call| {
-                json!({"id": call.id, "name": call.name, "arguments": call.arguments, "complete": call.complete})
-            })
-            .collect();
-        let mut document = json!({
-            "message": {
-                "content": message.content,
-                "reasoning_content": message.reasoning_content,
-                "tool_calls": calls,
-            },
-            "diagnostics": message.diagnostics,
-        });
-        if !message.unparsed.is_empty() {
-            document["message"]["unparsed"] = json!(message.unparsed);
-        }
-        output::json(&document)
+        let Message { content, reasoning_content, tool_calls, unparsed, diagnostics, .. } = &self.message;
+        let tool_calls = tool_calls.iter().map(CallDocument::new).collect();
+        let message = MessageDocument { content, reasoning_content, tool_calls, unparsed };
+        output::json(&ParsedDocument { message, diagnostics })
+    }
+}
+
+/// A parsed message.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ParsedDocument<'m> {
+    /// The message.
+    message: MessageDocument<'m>,
+    /// What is unusual about the output.
+    diagnostics: &'m [Diagnostic],
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MessageDocument<'m> {
+    /// The answer; empty if there is none.
+    content: &'m str,
+    /// The chain of thought; empty if there is none.
+    reasoning_content: &'m str,
+    /// The tools that the model called.
+    tool_calls: Vec<CallDocument<'m>>,
+    /// Broken markup, with `--unparsed separate`; absent if there is none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    unparsed: &'m str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CallDocument<'m> {
+    /// The call's id; null if the model wrote none.
+    id: Option<&'m str>,
+    /// The function's name.
+    name: &'m str,
+    /// JSON text as it came; if the call is malformed or incomplete, it may not be valid JSON.
+    arguments: &'m str,
+    /// Whether the model closed the call as its format demands.
+    complete: bool,
+}
+
+impl<'m> CallDocument<'m> {
+    fn new(call: &'m ToolCall) -> Self {
+        Self { id: call.id.as_deref(), name: &call.name, arguments: &call.arguments, complete: call.complete }
     }
 }
 
@@ -261,7 +288,7 @@ pub(super) struct Events;
 
 impl Show for Events {
     fn event(&mut self, event: &Event<'_>) -> Done {
-        output::json_line(&json!(event))
+        output::json_line(event)
     }
 
     fn end(&mut self) -> Done {

@@ -33,7 +33,7 @@ pub use self::types::{TypesError, TypesProblem, type_items};
 /// use unjinja_spec::FormatSpec;
 ///
 /// let spec = FormatSpec::from_toml(r#"
-/// spec_version = 3
+/// spec_version = 1
 /// [template]
 /// name = "plain"
 /// file = "plain.jinja"

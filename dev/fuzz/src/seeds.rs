@@ -268,7 +268,7 @@ const LITERALS: &[&str] = &[
 
 /// Lines and values of a spec.
 const SPEC_LINES: &[&str] = &[
-    "spec_version = 3",
+    "spec_version = 1",
     "[template]",
     "[capabilities]",
     "[turn]",

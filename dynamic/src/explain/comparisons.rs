@@ -5,11 +5,12 @@ use unjinja_analyzer::trace::{Comparison, Experiment};
 
 /// A comparison of the analysis.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ComparisonView {
     /// What it tests.
     pub title: &'static str,
-    /// Its subject: the title of its [`ComparisonGroup`].
+    /// Its subject.
     pub group: &'static str,
     /// Whether it is a probe that found nothing.
     pub idle: bool,

@@ -8,6 +8,7 @@ use super::comparisons::ComparisonView;
 
 /// A key of the spec.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct KeyView {
     /// The dotted key.
@@ -15,6 +16,7 @@ pub struct KeyView {
     /// Its value.
     pub value: Value,
     /// The comparisons that found it.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<unjinja_analyzer::trace::Experiment>"))]
     pub found_by: Vec<&'static str>,
     /// What the analysis found, if an overlay changed it; null if it found nothing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ use super::options::ExplainOptions;
 
 /// An output, and how it is read.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputView {
     /// Its length in bytes.
@@ -30,6 +31,7 @@ pub struct OutputView {
 
 /// A piece of an output.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SpanView {
     /// The offset of its first byte.
@@ -50,6 +52,7 @@ pub struct SpanView {
 
 /// A diagnostic of the parser, and where its text begins in the output.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DiagnosticView {
     /// The offset; absent if it concerns the whole output, or what the prompt wrote.
@@ -61,6 +64,7 @@ pub struct DiagnosticView {
 
 /// A place where an output does not match the format.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StopView {
     /// The offset of the byte that does not fit.

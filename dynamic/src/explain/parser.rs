@@ -11,6 +11,7 @@ use super::options::ExplainOptions;
 
 /// A generation prompt: what a prompt has of the assistant's turn.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PromptView {
     /// The value of the thinking switch; absent if it is not set.
@@ -19,6 +20,7 @@ pub struct PromptView {
     /// The text.
     pub text: String,
     /// The channel in which the model's output begins.
+    #[cfg_attr(feature = "schema", schemars(with = "unjinja_spec::StartsIn"))]
     pub starts_in: Value,
     /// The state in which the parser begins, if there is a parser.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,6 +29,7 @@ pub struct PromptView {
 
 /// The grammar for a sampler, in GBNF.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GrammarView {
     /// The GBNF; empty if there is nothing to constrain.
@@ -44,6 +47,7 @@ pub struct GrammarView {
 
 /// What makes a lazy grammar apply.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TriggerView {
     /// Of which kind it is, by the name that llama.cpp has for it.

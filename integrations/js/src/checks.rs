@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, verify};
 use unjinja_dynamic::{Loader, Model, Overlay, Source};
-use unjinja_export::response_template::{Example, Loss, export as run_export, find, written_json};
+use unjinja_export::response_template::{Example, Loss, export as run_export, find, Reading};
 use unjinja_lint::compare::{CompareOptions, compare as run_compare};
 use unjinja_lint::{Evidence, Finding, LintOptions, lint as run, lint_response_template, syntax_error};
 
@@ -50,7 +50,7 @@ fn loss(loss: Loss) -> Value {
         json!({
             "output": example.output,
             "inPieces": example.in_pieces,
-            "written": written_json(&example.expected),
+            "written": Reading::from(&example.expected).to_json(),
             "read": example.read.as_ref().ok().map(|reading| reading.to_json()),
             "error": example.read.as_ref().err().map(ToString::to_string),
         })
@@ -125,7 +125,7 @@ pub(crate) fn compare(objects: &Objects, mut arguments: Arguments) -> Result<Val
     if let Some(turns) = turns {
         options = options.turns(u32::try_from(turns).unwrap_or(u32::MAX));
     }
-    Ok(run_compare(old.parsed_template()?, new.parsed_template()?, &options).to_json())
+    Ok(json!(run_compare(old.parsed_template()?, new.parsed_template()?, &options).document()))
 }
 
 fn finding(finding: Finding) -> Value {

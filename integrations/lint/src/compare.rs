@@ -15,11 +15,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod document;
 mod readings;
 mod renders;
 mod tokens;
 
-use serde_json::{Value, json};
 use unjinja_render::{Template, with_big_stack};
 use unjinja_spec::{Change, Effect, FormatSpec, diff, worst};
 
@@ -27,6 +27,7 @@ use crate::examine::subject;
 use crate::options::LintOptions;
 use crate::subject::Subject;
 
+pub use document::ComparisonDocument;
 pub use readings::{TurnDifference, TurnReadings};
 pub use renders::RenderDifference;
 
@@ -100,25 +101,26 @@ impl TemplateComparison {
         known && alike && worst(&self.changes) != Some(Effect::Breaking)
     }
 
-    /// The comparison in JSON, as the command and the npm package write it.
-    pub fn to_json(&self) -> Value {
-        let [old, new] = &self.readings;
-        json!({
-            "render": {
-                "alike": self.render_alike(),
-                "tried": self.tried,
-                "differing": self.differing,
-                "space": self.differing_in_space,
-                "difference": self.difference.as_ref().map(RenderDifference::to_json),
-                "assumed_tokens": self.assumed_tokens,
+    /// The comparison as the command and the npm package write it.
+    pub fn document(&self) -> ComparisonDocument<'_> {
+        let [old, new] = self.readings.each_ref().map(document::turns);
+        let [old_problem, new_problem] = self.problems.each_ref().map(Option::as_deref);
+        ComparisonDocument {
+            render: document::Renders {
+                alike: self.render_alike(),
+                tried: self.tried,
+                differing: self.differing,
+                space: self.differing_in_space,
+                difference: self.difference.as_ref().map(document::difference),
+                assumed_tokens: &self.assumed_tokens,
             },
-            "read": {
-                "alike": self.read_alike(),
-                "changes": self.changes,
-                "turns": { "old": old.to_json(), "new": new.to_json() },
+            read: document::Readings {
+                alike: self.read_alike(),
+                changes: &self.changes,
+                turns: document::Both { old, new },
             },
-            "problems": { "old": self.problems[0], "new": self.problems[1] },
-        })
+            problems: document::Both { old: old_problem, new: new_problem },
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use super::rules::Rule;
 use super::severity::Severity;
 
 /// What a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Target {
     /// A chat template, which turns messages into a prompt.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use unjinja_analyzer::Verification;
-use unjinja_export::response_template::{self, FindingKind, ResponseTemplate, check, written_json};
+use unjinja_export::response_template::{self, FindingKind, Reading, ResponseTemplate, check};
 use unjinja_render::Template;
 use unjinja_spec::FormatSpec;
 
@@ -45,7 +45,7 @@ fn finding_of(found: &response_template::Finding) -> Finding {
     let message = format!("{}.", capitalised(&found.sentence));
     let evidence = Evidence::Output {
         output: found.output.clone(),
-        written: written_json(&found.written).to_string(),
+        written: Reading::from(&found.written).to_json().to_string(),
         read: match &found.read {
             Ok(reading) => reading.to_json().to_string(),
             Err(error) => format!("error: {error}"),

@@ -8,7 +8,9 @@
 /// assert!(Severity::Error > Severity::Warning);
 /// assert_eq!(Severity::Note.name(), "note");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Good to know: a limit of the format, or a choice with a price.
     Note,

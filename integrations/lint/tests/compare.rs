@@ -94,7 +94,7 @@ fn white_space_and_refusals_are_told_apart() -> Result<(), Failure> {
     let difference = refused.difference.as_ref().ok_or("no difference")?;
     assert!(difference.old.is_ok());
     assert!(difference.new.as_ref().is_err_and(|error| error.contains("No system.")), "{difference:?}");
-    let document = refused.to_json();
+    let document = json!(refused.document());
     assert!(document["render"]["difference"]["new"]["error"].as_str().is_some_and(|error| error.contains("line 1")));
     Ok(())
 }
@@ -110,7 +110,7 @@ fn a_token_that_one_file_gives_is_taken_for_both() -> Result<(), Failure> {
     for compared in [compare(&given, &bare, &options), compare(&bare, &given, &options)] {
         assert!(compared.render_alike(), "{compared:?}");
         assert_eq!(compared.assumed_tokens, ["bos_token"]);
-        assert_eq!(compared.to_json()["render"]["assumed_tokens"], json!(["bos_token"]));
+        assert_eq!(json!(compared.document())["render"]["assumed_tokens"], json!(["bos_token"]));
     }
     // Two files that say something else differ, and none is assumed.
     let compared = compare(&given, &other, &options);
@@ -132,6 +132,6 @@ fn a_template_without_a_parser_is_rendered_anyway() -> Result<(), Failure> {
     let compared = compared(&source, "{{ messages | length }}")?;
     assert!(!compared.read_alike() && !compared.render_alike());
     assert!(compared.problems[0].is_none() && compared.problems[1].is_some(), "{:?}", compared.problems);
-    assert_eq!(compared.to_json()["read"]["turns"]["old"], json!({"tried": 0, "alike": 0, "difference": null}));
+    assert_eq!(json!(compared.document())["read"]["turns"]["old"], json!({"tried": 0, "alike": 0, "difference": null}));
     Ok(())
 }

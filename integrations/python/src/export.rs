@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 use unjinja_analyzer::verify;
 use unjinja_dynamic::Model;
 use unjinja_export::response_template::{
-    Example as RustExample, Export as RustExport, Loss as RustLoss, export, written_json,
+    Example as RustExample, Export as RustExport, Loss as RustLoss, Reading, export,
 };
 use unjinja_lint::lint_response_template;
 
@@ -232,7 +232,7 @@ impl Example {
         Self {
             output: example.output,
             in_pieces: example.in_pieces,
-            written: Json(written_json(&example.expected)),
+            written: Json(Reading::from(&example.expected).to_json()),
             read: example.read.as_ref().ok().map(|reading| Json(reading.to_json())),
             error: example.read.err().map(|error| error.to_string()),
         }

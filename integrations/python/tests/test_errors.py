@@ -31,7 +31,7 @@ def test_a_broken_template() -> None:
     with pytest.raises(unjinja.LoadError, match="next"):
         Model.from_template("Hello")
     with pytest.raises(unjinja.LoadError):
-        Model.from_spec("spec_version = 3\nnonsense = 1")
+        Model.from_spec("spec_version = 1\nnonsense = 1")
 
 
 def test_a_template_that_refuses_a_conversation(qwen3: Model) -> None:

@@ -25,7 +25,7 @@ pub struct Model {
 
 /// The spec of a template that needs nothing special.
 pub fn spec() -> FormatSpec {
-    let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+    let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
     FormatSpec::from_toml(&toml, "a.toml").expect("a small spec is valid")
 }
 

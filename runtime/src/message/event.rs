@@ -32,13 +32,17 @@ pub enum Channel {
 /// print(Event::Content("Hello!"));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(tag = "event", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// More reasoning.
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::TextForm"))]
     Reasoning(&'a str),
     /// More of the answer.
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::TextForm"))]
     Content(&'a str),
-    /// More broken markup, if [`Unparsed::Separate`](crate::Unparsed::Separate) was asked for. Otherwise it is content.
+    /// More broken markup, if `Unparsed::Separate` was asked for. Otherwise it is content.
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::TextForm"))]
     Unparsed(&'a str),
     /// A tool call whose name is complete.
     ToolCallStart {
@@ -71,6 +75,7 @@ pub enum Event<'a> {
         complete: bool,
     },
     /// Something unusual about the output. Its text is in the other events.
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::DiagnosticForm"))]
     Diagnostic(Diagnostic),
 }
 

@@ -93,6 +93,7 @@ pub struct Stop {
 
 /// A marker that would have fitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expected {
     /// Its key in the spec.
     pub key: &'static str,
@@ -102,6 +103,7 @@ pub struct Expected {
 
 /// Why a text does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Why {

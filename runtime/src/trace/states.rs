@@ -7,6 +7,7 @@ use crate::program::{Confirm, InText};
 
 /// One state of the machine that reads a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateView {
     /// Its name, unique within the machine.
     pub name: String,
@@ -30,6 +31,7 @@ pub struct StateView {
 
 /// A marker and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarkerView {
     /// Its key in the spec.
     pub key: &'static str,

@@ -34,7 +34,7 @@ pub use error::{ErrorKind, ReadError};
 pub use executor::{Event, Executor};
 pub use export::{Attempt, Example, Export, Loss, LossKind, attempts, came_back, export};
 pub use problem::{Problem, Problems};
-pub use reading::{ReadCall, Reading, read, read_pieces, written_json};
+pub use reading::{ReadCall, Reading, read, read_pieces};
 pub use schema::ResponseTemplate;
 pub use value::{Dict, Value};
 

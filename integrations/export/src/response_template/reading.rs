@@ -1,5 +1,6 @@
 //! The message that transformers gives its user of an output.
 
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 use unjinja_runtime::Message;
 
@@ -12,13 +13,16 @@ use super::value::Value;
 pub(crate) const REASONING: &str = "reasoning_content";
 
 /// The message that is read from an output.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reading {
     /// The reasoning; empty without reasoning.
+    #[serde(rename = "reasoning_content")]
     pub reasoning: String,
     /// The answer; empty without an answer.
     pub content: String,
     /// The calls.
+    #[serde(rename = "tool_calls")]
     pub calls: Vec<ReadCall>,
 }
 
@@ -26,8 +30,7 @@ impl Reading {
     /// The message as JSON: `reasoning_content`, `content`, and `tool_calls` with `name` and `arguments` each.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        let calls = self.calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str()));
-        as_json(&self.reasoning, &self.content, calls)
+        json!(self)
     }
 
     /// Whether this is the message that was written, white space at the ends of texts aside.
@@ -44,20 +47,21 @@ impl Reading {
     }
 }
 
-/// The message that was written, in the form of [`Reading::to_json`]: without what readers do not give.
-#[must_use]
-pub fn written_json(message: &Message) -> Json {
-    let calls = message.tool_calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str()));
-    as_json(&message.reasoning_content, &message.content, calls)
-}
-
-fn as_json<'m>(reasoning: &str, content: &str, calls: impl Iterator<Item = (&'m str, &'m str)>) -> Json {
-    let calls: Vec<Json> = calls.map(|(name, arguments)| json!({"name": name, "arguments": arguments})).collect();
-    json!({"reasoning_content": reasoning, "content": content, "tool_calls": calls})
+impl From<&Message> for Reading {
+    /// The message that was written, without what readers do not give.
+    fn from(message: &Message) -> Self {
+        let calls = message.tool_calls.iter();
+        Self {
+            reasoning: message.reasoning_content.clone(),
+            content: message.content.clone(),
+            calls: calls.map(|call| ReadCall { name: call.name.clone(), arguments: call.arguments.clone() }).collect(),
+        }
+    }
 }
 
 /// A call that a reader found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadCall {
     /// The function's name.
     pub name: String,

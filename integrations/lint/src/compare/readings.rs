@@ -1,6 +1,6 @@
 //! Whether a parser reads the turns of another template as the parser of that template does.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use unjinja_analyzer::verify;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
 
@@ -16,15 +16,6 @@ pub struct TurnReadings {
     pub alike: usize,
     /// The shortest that it reads otherwise.
     pub difference: Option<TurnDifference>,
-}
-
-impl TurnReadings {
-    pub(super) fn to_json(&self) -> Value {
-        let difference = self.difference.as_ref().map(
-            |one| json!({ "output": one.output, "tools": one.tools.to_openai(), "own": one.own, "other": one.other }),
-        );
-        json!({ "tried": self.tried, "alike": self.alike, "difference": difference })
-    }
 }
 
 /// A turn that two parsers read differently.

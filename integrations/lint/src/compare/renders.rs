@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::tokens::Assumed;
 use crate::conversation::Conversation;
@@ -50,14 +50,6 @@ impl RenderDifference {
             old: texts.0,
             new: texts.1,
         })
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let side = |text: &Result<String, String>| match text {
-            Ok(text) => json!({ "text": text }),
-            Err(error) => json!({ "error": error }),
-        };
-        json!({ "conversation": self.conversation, "old": side(&self.old), "new": side(&self.new) })
     }
 
     fn kind(&self) -> DifferenceKind {

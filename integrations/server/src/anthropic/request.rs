@@ -32,7 +32,7 @@ use unjinja_spec::FormatSpec;
 /// let request = MessagesRequest::from_json(br#"{
 ///     "model": "m", "max_tokens": 10, "system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]
 /// }"#)?;
-/// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+/// # let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
 /// # let spec = FormatSpec::from_toml(&toml, "a.toml")?;
 /// let prepared = request.prepare(&spec)?;
 /// assert_eq!(prepared.context["messages"][0]["content"], "Be brief.");

@@ -9,6 +9,7 @@ use crate::sse;
 
 /// One chunk of a streamed completion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChatCompletionChunk {
     /// The id of the response; the same in all chunks.
     pub id: String,
@@ -22,6 +23,7 @@ pub struct ChatCompletionChunk {
     pub choices: Vec<ChunkChoice>,
     /// The usage. If it was asked for, it is null in all chunks but the last.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "explicit_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<CompletionUsage>"))]
     pub usage: Option<Option<CompletionUsage>>,
 }
 
@@ -34,6 +36,7 @@ impl ChatCompletionChunk {
 
 /// What a chunk adds to the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChunkChoice {
     /// Of which answer this is, from 0.
     pub index: u32,
@@ -48,6 +51,7 @@ pub struct ChunkChoice {
 
 /// The probabilities of the tokens that the model wrote. These are all tokens, also those of reasoning, of calls and of markup.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Logprobs {
     /// An object for each token: `token`, `logprob`, `bytes` and `top_logprobs`.
     pub content: Vec<Value>,
@@ -55,6 +59,7 @@ pub struct Logprobs {
 
 /// What is added to a message. What is absent stays as it is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Delta {
     /// `assistant`, in the first chunk only.
@@ -82,6 +87,7 @@ pub struct Delta {
 
 /// What is added to a call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCallDelta {
     /// The call's position among those of the message.
     pub index: usize,
@@ -98,6 +104,7 @@ pub struct ToolCallDelta {
 
 /// What is added to the function of a call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionDelta {
     /// The name, in the call's first delta only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,6 +116,7 @@ pub struct FunctionDelta {
 
 /// The usage in OpenAI's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionUsage {
     /// Tokens of the prompt.
     pub prompt_tokens: u64,
@@ -126,6 +134,7 @@ pub struct CompletionUsage {
 
 /// Details about the tokens of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptTokens {
     /// Tokens that came from a cache.
     pub cached_tokens: u64,
@@ -133,6 +142,7 @@ pub struct PromptTokens {
 
 /// Details about the tokens that the model wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionTokens {
     /// Tokens of the reasoning.
     pub reasoning_tokens: u64,

@@ -1,9 +1,8 @@
 //! Writes a whole message as a completion.
 
 use serde::Serialize;
-use serde::ser::SerializeMap;
 use serde_json::Value;
-use unjinja_runtime::{Diagnostic, Message};
+use unjinja_runtime::{Diagnostic, Message, ToolCall};
 
 use super::chunk::{CompletionUsage, Logprobs, ReasoningName, reason};
 use crate::finish::{Finish, Usage};
@@ -27,6 +26,7 @@ use crate::ids::{now, unique_id};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChatCompletion {
     /// The id of the response.
     pub id: String,
@@ -45,6 +45,7 @@ pub struct ChatCompletion {
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionChoice {
     /// Which of the answers this is, from 0.
     pub index: u32,
@@ -58,6 +59,8 @@ pub struct CompletionChoice {
 
 /// A message with the fields that OpenAI's clients expect.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(from = "MessageForm<'static>", into = "MessageForm<'static>"))]
 pub struct CompletionMessage {
     /// The message. Its calls have ids.
     pub message: Message,
@@ -119,23 +122,44 @@ impl ChatCompletion {
 impl Serialize for CompletionMessage {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Message { reasoning_content, content, tool_calls, unparsed, diagnostics, .. } = &self.message;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("role", "assistant")?;
-        let content = (!content.is_empty() || tool_calls.is_empty()).then_some(content);
-        map.serialize_entry("content", &content)?;
-        map.serialize_entry("refusal", &None::<()>)?;
-        if !reasoning_content.is_empty() {
-            map.serialize_entry(self.reasoning.field(), reasoning_content)?;
-        }
-        if !tool_calls.is_empty() {
-            map.serialize_entry("tool_calls", tool_calls)?;
-        }
-        if !unparsed.is_empty() {
-            map.serialize_entry("unparsed", unparsed)?;
-        }
-        if self.write_diagnostics && !diagnostics.is_empty() {
-            map.serialize_entry::<str, Vec<Diagnostic>>("diagnostics", diagnostics)?;
-        }
-        map.end()
+        let reasoning = |name| if self.reasoning == name { reasoning_content.as_str() } else { "" };
+        let form = MessageForm {
+            role: "assistant",
+            content: (!content.is_empty() || tool_calls.is_empty()).then_some(content),
+            refusal: (),
+            reasoning_content: reasoning(ReasoningName::ReasoningContent),
+            reasoning: reasoning(ReasoningName::Reasoning),
+            tool_calls,
+            unparsed,
+            diagnostics: if self.write_diagnostics { diagnostics } else { &[] },
+        };
+        form.serialize(serializer)
     }
+}
+
+/// The form in which a [`CompletionMessage`] is written.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompletionMessage"))]
+struct MessageForm<'m> {
+    /// `assistant`.
+    role: &'static str,
+    /// The answer; null if there are only calls.
+    content: Option<&'m str>,
+    /// Always null.
+    refusal: (),
+    /// The chain of thought, if it goes by this name; absent if there is none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reasoning_content: &'m str,
+    /// The chain of thought, if it goes by this name; absent if there is none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reasoning: &'m str,
+    /// The calls, each with an id; absent if there are none.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tool_calls: &'m [ToolCall],
+    /// Broken markup; absent if there is none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    unparsed: &'m str,
+    /// The diagnostics, if they were asked for; absent if there are none. OpenAI has no such field.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    diagnostics: &'m [Diagnostic],
 }

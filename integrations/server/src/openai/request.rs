@@ -29,7 +29,7 @@ use unjinja_spec::FormatSpec;
 /// let request = ChatRequest::from_json(br#"{
 ///     "model": "m", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5, "max_tokens": 10
 /// }"#)?;
-/// # let toml = format!("spec_version = 3\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
+/// # let toml = format!("spec_version = 1\n[template]\nname = 'a'\nfile = 'a.jinja'\nsha256 = '{}'\n", "0".repeat(64));
 /// # let spec = FormatSpec::from_toml(&toml, "a.toml")?;
 /// let prepared = request.prepare(&spec)?;
 /// assert_eq!(prepared.context["messages"][0]["content"], "Hi");
