@@ -1,7 +1,7 @@
 //! Helpers for the end-to-end tests: the cases of the corpus and of our own templates, and the committed specs.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -104,30 +104,6 @@ impl CorpusCase {
         let template = text(row, "template")?;
         Ok(Self { id, template, output: output.into_bytes(), options, case, known_failure: None })
     }
-}
-
-/// All files below a folder with this extension, in order. Build output and hidden folders are left out. The list is empty if
-/// there is no such folder.
-pub fn files_below(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        if !folder.is_dir() {
-            continue;
-        }
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
-                if name != "target" && !name.starts_with('.') {
-                    folders.push(path);
-                }
-            } else if path.extension().is_some_and(|found| found == extension) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// The cases of our own templates: `tests/cases/NAME.toml`, for each template the file of its name.
