@@ -455,7 +455,7 @@ fn what_the_schemas_and_the_options_forbid_is_rejected() -> Result<(), Failure> 
     }
     assert!(problems.is_empty(), "{accepted} accepted, {rejected} rejected:\n{}", problems.join("\n"));
     assert!(
-        rows >= share(40, ONE_IN) && accepted > 2 * rows && rejected > 15 * rows,
+        rows >= share(24, ONE_IN) && accepted > 2 * rows && rejected > 15 * rows,
         "{rows} rows, {accepted}, {rejected}"
     );
     Ok(())
