@@ -7,7 +7,6 @@
 mod subjects;
 
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use subjects::{Sink, Subject, subject};
@@ -32,13 +31,9 @@ impl Ready {
     }
 }
 
-fn template(format: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates").join(format!("{format}.jinja"))
-}
-
 /// Makes the workload; none of this is counted.
 fn ready(format: &str, shape: Shape) -> &'static Ready {
-    let read = Format::read(&template(format)).expect("a template that can be analysed");
+    let read = Format::read(unjinja_app::SPECS, format).expect("a spec of each template");
     let workload = read.workload(&shape, SIZE).expect("a shape that the template can write");
     let subject = subject(format).expect("a parser for each template");
     Box::leak(Box::new(Ready::new(subject, workload)))
@@ -54,7 +49,7 @@ const TURNS: usize = 52;
 /// Makes the turns of the mixture; none of this is counted.
 fn mixed(parse: fn(&'static Ready)) -> (&'static [Ready], fn(&'static Ready)) {
     let turns = MIXED.iter().flat_map(|format| {
-        let read = Format::read(&template(format)).expect("a template that can be analysed");
+        let read = Format::read(unjinja_app::SPECS, format).expect("a spec of each template");
         let subject = subject(format).expect("a parser for each template");
         let turns = read.mixture(TURNS);
         assert!(turns.len() > TURNS / 2, "{format}: too few turns");

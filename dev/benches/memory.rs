@@ -8,7 +8,6 @@
 
 use std::fs;
 use std::hint::black_box;
-use std::path::Path;
 
 use unjinja::{ChatParser, ChatStream, Event};
 use unjinja_testkit::Failure;
@@ -25,11 +24,10 @@ const NOISE: u64 = 256;
 
 fn main() -> Result<(), Failure> {
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
-    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates");
     calibrate()?;
     let mut grown = Vec::new();
     println!("KiB beyond the peak after 1 MiB\n{:<40} {:>10} {:>10} {:>10}", "stream", "16 MiB", "256 MiB", "1 GiB");
-    for format in Format::all(&templates)? {
+    for format in Format::all(unjinja_app::SPECS)? {
         for shape in [Shape::Prose, Shape::ProseArgument, Shape::SmallCalls] {
             let Some(workload) = format.workload(&shape, 64 << 10) else { continue };
             if !workload.name().contains(&filter) {

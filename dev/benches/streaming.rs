@@ -13,7 +13,6 @@
 mod subjects;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::LazyLock;
 
 use divan::counter::BytesCount;
@@ -41,10 +40,8 @@ impl fmt::Display for Case {
     }
 }
 
-static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates");
-    Format::all(&folder).expect("templates that can be analysed")
-});
+static FORMATS: LazyLock<Vec<Format>> =
+    LazyLock::new(|| Format::all(unjinja_app::SPECS).expect("specs of the templates"));
 
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let mut cases = Vec::new();

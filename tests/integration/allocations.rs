@@ -2,7 +2,6 @@
 //! nothing for borrowed text.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use allocation_counter::measure;
 use unjinja::{ChatParser, Chunk, Event, Message, Options, ToolCall};
@@ -85,7 +84,7 @@ fn each(
     mut run: impl FnMut(&Format, &'static dyn ChatParser, &Workload, &Options) -> Option<String>,
 ) -> Result<(), Failure> {
     let (mut failures, mut count) = (Vec::new(), BTreeMap::<String, usize>::new());
-    for format in sample(Format::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates"))?, 3) {
+    for format in sample(Format::all(unjinja_app::SPECS)?, 4) {
         let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == format.name);
         let parser = parser.ok_or_else(|| format!("no parser for {}", format.name))?;
         for workload in shapes.iter().filter_map(|shape| format.workload(shape, SIZE)) {

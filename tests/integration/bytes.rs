@@ -1,9 +1,9 @@
 //! Bytes that are not UTF-8, and cuts inside characters, in every part of a turn: the message is the same however the input
 //! is cut, and a diagnostic says where bytes were replaced.
 
-use crate::support::{Failure, own_cases, own_models};
+use crate::support::{Failure, own_cases, own_models, own_parser};
 use unjinja::testing::{Cut, Transcript};
-use unjinja::{ChatParser, DiagnosticKind, Options};
+use unjinja::{DiagnosticKind, Options};
 use unjinja_spec::REPEATED_NAME;
 
 /// A complete character of four bytes, a truncated one, a lone byte, an overlong form, half of a surrogate pair.
@@ -23,8 +23,7 @@ fn a_call_behind_a_name_or_an_id_that_is_no_text_is_found_whatever_the_cut() -> 
     let (mut tried, mut found) = (0, 0);
     for model in own_models()? {
         let (spec, name) = (&model.spec, &model.spec.template.name);
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
-        let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
+        let parser = own_parser(&spec.template.file)?;
         let (tools, id) = (&spec.tools, &spec.tools.call_id);
         let opener = [&*tools.section_start, &tools.per_call_start, &tools.function.name_prefix].concat();
         let call = [&opener, "now", &id.prefix, "a1", &id.suffix, &tools.function.name_suffix, &tools.arguments.start]
@@ -62,9 +61,7 @@ fn replaced(text: &str, bytes: &[u8]) -> Vec<u8> {
 fn no_byte_is_replaced_untold() -> Result<(), Failure> {
     let (mut tried, mut told) = (0, 0);
     for case in own_cases()? {
-        let named = |parser: &&&dyn ChatParser| parser.info().files.iter().any(|file| *file == *case.template);
-        let all = unjinja_app::all();
-        let parser = *all.iter().find(named).ok_or("a template that is not compiled in")?;
+        let parser = own_parser(&case.template)?;
         for at in (0..case.output.len()).filter(|&at| case.output[at].is_ascii_alphanumeric()) {
             let mut text = case.output.clone();
             text[at] = 0xFF;
@@ -91,8 +88,7 @@ fn bytes_that_are_no_characters_are_replaced_and_told_in_every_part() -> Result<
     let mut tried = 0;
     for model in own_models()? {
         let (spec, name) = (&model.spec, &model.spec.template.name);
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
-        let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
+        let parser = own_parser(&spec.template.file)?;
         let tools = &spec.tools;
         let named = |marker: &str| marker.replace(REPEATED_NAME, "now");
         let (name_suffix, close) = (named(&tools.function.name_suffix), named(&tools.function.close));

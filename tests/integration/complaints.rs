@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Failure, Model, own_models, root};
+use crate::support::{Failure, Model, own_models, own_parser, root};
 use serde_json::{Value, json};
 use unjinja::testing::{Case, Cut, Transcript, bytes_looked_at};
 use unjinja::{ChatParser, Event, Message, Options, Tools};
@@ -26,13 +26,12 @@ fn tools() -> Result<Tools, Failure> {
 
 impl Format {
     fn all() -> Result<Vec<Self>, Failure> {
-        let (mut all, parsers) = (Vec::new(), unjinja_app::all());
+        let mut all = Vec::new();
         for model in own_models()?.into_iter().filter(|model| model.spec.tools.format != ToolFormat::None) {
             let info = &model.spec.template;
             let template =
                 Template::parse(&info.file, &fs::read_to_string(root().join("templates").join(&info.file))?)?;
-            let parser = parsers.iter().copied().find(|parser| parser.info().name == info.name);
-            all.push(Self { parser: parser.ok_or("a template that is not compiled in")?, template, model });
+            all.push(Self { parser: own_parser(&info.file)?, template, model });
         }
         assert!(all.len() >= 20, "{} templates are too few to show anything", all.len());
         Ok(all)

@@ -6,7 +6,7 @@ use crate::support::{Failure, corpus, models};
 use unjinja_grammar::GrammarExt;
 use unjinja_render::Template;
 use unjinja_testkit::grammars::Case;
-use unjinja_testkit::sample;
+use unjinja_testkit::{sample, share};
 
 #[test]
 fn every_output_that_a_peer_held_to_a_grammar_is_accepted() -> Result<(), Failure> {
@@ -54,7 +54,7 @@ fn every_turn_that_a_released_template_renders_is_accepted() -> Result<(), Failu
     let Some(corpus) = corpus()? else { return Ok(()) };
     let mut problems = Vec::new();
     let (mut calls, mut texts) = (0, 0);
-    for model in sample(models()?, 3) {
+    for model in sample(models()?, 10) {
         let text = unjinja_testkit::released_template(&corpus, &model.spec.template.sha256)?;
         let template = Template::parse(&model.spec.template.file, &text)?;
         let (c, t) = rendered(&model, &template, &mut problems)?;
@@ -62,6 +62,6 @@ fn every_turn_that_a_released_template_renders_is_accepted() -> Result<(), Failu
         texts += t;
     }
     assert!(problems.is_empty(), "of {calls} turns with calls and {texts} without:\n{}", problems.join("\n"));
-    assert!(calls > 150 && texts > 150, "{calls} turns with calls and {texts} without");
+    assert!(calls.min(texts) > share(150, 4), "{calls} turns with calls and {texts} without");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Promises about streaming that a finished message does not show: when a piece is reported, what is held back, and what
 //! `reset` returns.
 
-use crate::support::{Failure, own_models};
+use crate::support::{Failure, own_models, own_parser};
 use unjinja::abi::Machine;
 use unjinja::abi::is_special_token;
 use unjinja::testing::Case;
@@ -122,8 +122,7 @@ fn a_turn_end_is_syntax_at_the_very_end_and_what_follows_one_is_broken_markup() 
     let mut tried = 0;
     for model in own_models()? {
         let (spec, name) = (&model.spec, &model.spec.template.name);
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
-        let parser = parser.ok_or("a template that is not compiled in")?;
+        let parser = own_parser(&spec.template.file)?;
         let end = spec.turn.end.trim();
         if end.is_empty() || !spec.content.start.is_empty() {
             continue;

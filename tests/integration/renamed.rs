@@ -208,7 +208,7 @@ fn templates(corpus: &Path) -> Result<Vec<(String, String)>, Failure> {
             found.push((file, fs::read_to_string(&path)?));
         }
     }
-    Ok(sample(found, 6).collect())
+    Ok(sample(found, 12).collect())
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::support::{Failure, own_models, root};
+use crate::support::{Failure, own_models, own_parser, root};
 use serde_json::Value;
 use unjinja::testing::{Cut, Transcript};
-use unjinja::{ChatParser, Message, Options};
+use unjinja::{Message, Options};
 use unjinja_analyzer::verify;
 use unjinja_render::Template;
 
@@ -34,8 +34,7 @@ fn random_messages_come_back_from_every_template_at_every_cut() -> Result<(), Fa
     for model in own_models()? {
         let info = &model.spec.template;
         let template = Template::parse(&info.file, &fs::read_to_string(root().join("templates").join(&info.file))?)?;
-        let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == info.name);
-        let parser: &dyn ChatParser = parser.ok_or("a template that is not compiled in")?;
+        let parser = own_parser(&info.file)?;
         let verification = verify(&template, &model.spec, MESSAGES, SEED);
         assert!(verification.tried >= MESSAGES / 2, "{}: only {} can be rendered", info.name, verification.tried);
         problems.extend(verification.failures.iter().map(|failure| format!("{}: {failure:?}", info.name)));

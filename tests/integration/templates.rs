@@ -4,27 +4,19 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::support::{Failure, own_cases, own_models, root};
+use crate::support::{Failure, own_cases, own_models, own_parser, root};
 use serde_json::{Value, json};
 use unjinja::testing::Case;
 use unjinja::{ChatParser, Options, Tools};
 use unjinja_build::templates_in;
 use unjinja_render::Template;
 
-/// The compiled parser of a template file, if its format is supported.
-fn compiled(file: &str) -> Option<&'static dyn ChatParser> {
-    unjinja_app::all().into_iter().find(|parser| parser.info().files.iter().any(|known| *known == *file))
-}
-
 #[test]
 fn every_case_is_read_as_expected_interpreted_and_compiled() -> Result<(), Failure> {
     let models = own_models()?;
     let (mut failures, mut runs, mut count) = (Vec::new(), 0, 0);
     for row in own_cases()? {
-        let Some(parser) = compiled(&row.template) else {
-            assert!(root().join("templates").join(&row.template).is_file(), "{}: there is no such template", row.id);
-            continue;
-        };
+        let parser = own_parser(&row.template)?;
         count += 1;
         let model = models.iter().find(|model| model.is_for(&row.template)).ok_or("a parser without a spec")?;
         for (how, result) in [("compiled", row.case.check(parser)), ("interpreted", row.case.check(&model.parser))] {
@@ -61,7 +53,7 @@ fn what_a_template_renders_is_read_back() -> Result<(), Failure> {
     let (mut failures, mut held) = (Vec::new(), BTreeMap::new());
     for path in templates_in(&root().join("templates"))? {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(parser) = compiled(&file) else { continue };
+        let parser = own_parser(&file)?;
         let template = Template::parse(&file, &fs::read_to_string(&path)?)?;
         held.insert(file.clone(), 0);
         for message in &messages {

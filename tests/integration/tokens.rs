@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Failure, own_cases};
+use crate::support::{Failure, own_cases, own_parser};
 use unjinja::{ChatParser, CutCalls, Message, Options, Token, Unparsed};
 
 /// The special tokens in the markers of a parser, by their form.
@@ -44,21 +44,13 @@ fn read(parser: &dyn ChatParser, text: &str, special: &BTreeSet<String>, options
     message
 }
 
-fn parser(name: &str) -> Result<&'static dyn ChatParser, Failure> {
-    let mut parsers = unjinja_app::all().into_iter();
-    Ok(parsers.find(|parser| parser.info().name == name).ok_or_else(|| format!("{name} is not compiled in"))?)
-}
-
 /// Where all special tokens arrive as such, nothing is read otherwise than without them.
 #[test]
 fn tokens_are_read_like_their_text() -> Result<(), Failure> {
     let mut with_tokens = 0;
     for case in own_cases()? {
         let Ok(output) = std::str::from_utf8(&case.output) else { continue };
-        let parser = unjinja_app::all()
-            .into_iter()
-            .find(|parser| parser.info().files.iter().any(|file| *file == *case.template));
-        let parser = parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
+        let parser = own_parser(&case.template)?;
         let special = special_tokens(parser);
         // Tokens are whole: an output of tokens never ends inside one.
         let begun =
@@ -96,7 +88,7 @@ fn text_that_spells_special_tokens_is_text() -> Result<(), Failure> {
 
 #[test]
 fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
-    let parser = parser("quote_tokens")?;
+    let parser = own_parser("quote_tokens.jinja")?;
     let special = special_tokens(parser);
     let options = Options::new().special_tokens(special.iter().map(String::as_str).chain(["<|\"|>"]));
     let mut stream = parser.stream(&options);
@@ -123,7 +115,7 @@ fn a_value_may_spell_the_token_that_closes_it() -> Result<(), Failure> {
 /// What follows a call in reasoning decides whether it is quoted. There too, text that spells a special token is text.
 #[test]
 fn a_call_in_reasoning_is_weighed_with_the_tokens_that_arrive() -> Result<(), Failure> {
-    let parser = parser("qwen3")?;
+    let parser = own_parser("qwen3.jinja")?;
     let call = ["<tool_call>", "\n{\"name\": \"now\", \"arguments\": {}}\n", "</tool_call>"];
     let special: BTreeSet<String> =
         ["<tool_call>", "</tool_call>", "<|im_end|>", "<think>", "</think>"].map(str::to_owned).into();
@@ -157,7 +149,7 @@ fn a_call_in_reasoning_is_weighed_with_the_tokens_that_arrive() -> Result<(), Fa
 
 #[test]
 fn tokens_are_counted_by_channel() -> Result<(), Failure> {
-    let mut stream = parser("qwen3")?.stream(&Options::new());
+    let mut stream = own_parser("qwen3.jinja")?.stream(&Options::new());
     for (text, special) in [("<think>", true), ("Hm", false), (",", false), ("</think>", true), ("Yes", false)] {
         let token = if special { Token::special(text) } else { Token::text(text) };
         stream.push_token(token, &mut |_| {});
@@ -174,7 +166,7 @@ fn tokens_are_counted_by_channel() -> Result<(), Failure> {
 fn tokens_of_a_dropped_call_count_where_its_text_goes() -> Result<(), Failure> {
     for (unparsed, content) in [(Unparsed::Content, 8), (Unparsed::Separate, 1)] {
         let options = Options::new().cut_calls(CutCalls::Drop).unparsed(unparsed);
-        let mut stream = parser("qwen3")?.stream(&options);
+        let mut stream = own_parser("qwen3.jinja")?.stream(&options);
         let tokens = ["Look.", "\n<tool_call>\n", "{\"name\": \"", "now", "\", \"arg", "uments\": {", "\"a\": ", "1"];
         tokens.into_iter().for_each(|token| stream.push_token(Token::text(token), &mut |_| {}));
         assert_eq!(stream.token_counts().content, 1, "the call may still be one");

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Failure, corpus, corpus_cases, models, own_cases, own_models};
+use crate::support::{Failure, Model, corpus, corpus_cases, models, own_cases, own_models, own_parser};
 use unjinja::testing::{bytes_from_prompt, bytes_looked_at};
 use unjinja::{ChatParser, Options};
 use unjinja_testkit::sample;
@@ -62,9 +62,7 @@ impl Worst {
 fn ordinary_text_is_looked_at_twice_at_most() -> Result<(), Failure> {
     let mut worst = Worst::default();
     for case in own_cases()? {
-        let parsers = unjinja_app::all();
-        let parser = parsers.iter().find(|p| p.info().files.iter().any(|file| *file == *case.template));
-        let parser = *parser.ok_or_else(|| format!("{} is not compiled in", case.template))?;
+        let parser = own_parser(&case.template)?;
         // Bytes that are not UTF-8 are not what models write.
         if std::str::from_utf8(&case.output).is_ok() {
             worst.note(ORDINARY, work(parser, &case.output, &case.options), || case.id.clone());
@@ -81,14 +79,17 @@ fn ordinary_text_is_looked_at_twice_at_most() -> Result<(), Failure> {
     Ok(())
 }
 
+/// The compiled parser of a template of ours or of a released one.
+fn compiled(model: &Model) -> Result<&'static dyn ChatParser, Failure> {
+    let info = &model.spec.template;
+    unjinja_generated::by_name(&info.name).map_or_else(|| own_parser(&info.file), Ok)
+}
+
 #[test]
 fn no_text_is_looked_at_more_than_six_times() -> Result<(), Failure> {
     let mut worst = Worst::default();
-    for model in sample(own_models()?.into_iter().chain(models()?), 8) {
-        let compiled = unjinja_generated::by_name(&model.spec.template.name);
-        let parsers = unjinja_app::all();
-        let own = || parsers.iter().copied().find(|p| p.info().name == model.spec.template.name);
-        let parser = own().or(compiled).ok_or_else(|| format!("{} is not compiled in", model.spec.template.name))?;
+    for model in sample(own_models()?.into_iter().chain(models()?), 16) {
+        let parser = compiled(&model)?;
         for unit in units(&Markers::of(&unjinja_codegen::plan(&model.spec))) {
             let text = unit.repeat(LENGTH / unit.len());
             let whose = || format!("{}: {unit:?}", model.spec.template.name);
@@ -102,7 +103,7 @@ fn no_text_is_looked_at_more_than_six_times() -> Result<(), Failure> {
 /// What follows the last of many drafts is what tells that all of them are drafts.
 #[test]
 fn calls_that_are_drafted_in_reasoning_are_weighed_together() -> Result<(), Failure> {
-    let parser = unjinja_app::all().into_iter().find(|parser| parser.info().name == "qwen3").ok_or("no parser")?;
+    let parser = own_parser("qwen3.jinja")?;
     let call = "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n";
     let text = format!("<think>\n{}</think>\n\n{call}", call.repeat(LENGTH / call.len()));
     let mut worst = Worst::default();
@@ -119,10 +120,9 @@ const ANY: f64 = 8.0;
 #[test]
 fn nothing_is_searched_for_further_than_the_text_has_come() -> Result<(), Failure> {
     let mut worst = Worst::default();
-    for model in sample(own_models()?.into_iter().chain(models()?), 4) {
+    for model in sample(own_models()?.into_iter().chain(models()?), 12) {
         let name = &model.spec.template.name;
-        let own = unjinja_app::all().into_iter().find(|parser| parser.info().name == *name);
-        let parser = own.or_else(|| unjinja_generated::by_name(name)).ok_or("a model that is not compiled in")?;
+        let parser = compiled(&model)?;
         let markers = Markers::of(&unjinja_codegen::plan(&model.spec));
         for marker in markers.content.iter().chain(&markers.reasoning) {
             let first: String = marker.chars().take(1).collect();

@@ -8,8 +8,8 @@ use unjinja::{Interpreter, Options, parse_borrowed};
 use crate::row::{FROM, median};
 use crate::sample::Contender;
 use crate::subjects::{Sink, Subject, stream};
+use unjinja_testkit::Failure;
 use unjinja_testkit::workloads::{Format, Shape, Workload};
-use unjinja_testkit::{Failure, root};
 
 /// The length of the pieces of a stream, in bytes.
 const PIECE: usize = 4;
@@ -29,7 +29,7 @@ struct Ratios {
 pub fn table(rounds: usize, subject: impl Fn(&str) -> Result<Subject, Failure>) -> Result<String, Failure> {
     let mut kinds: [Ratios; 3] =
         ["text", "one long string argument", "realistic turns"].map(|name| Ratios { name, ..Ratios::default() });
-    for format in Format::all(&root().join("templates"))? {
+    for format in Format::all(unjinja_app::SPECS)? {
         let subject = subject(&format.name)?;
         let one = |shape: &Shape| format.workload(shape, FROM).into_iter().collect::<Vec<_>>();
         let outputs = [one(&Shape::Prose), one(&Shape::CodeArgument), format.mixture(TURNS)];

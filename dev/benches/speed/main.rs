@@ -79,7 +79,7 @@ impl Wanted {
 /// Realistic turns: of our own templates, and of the corpus where that is asked for.
 fn realistic_turns() -> Result<Vec<(&'static str, Vec<mixture::BenchTurn>)>, Failure> {
     let mut own = Vec::new();
-    for format in Format::all(&root().join("templates"))? {
+    for format in Format::all(unjinja_app::SPECS)? {
         own.extend(mixture::of_format(&format, subject(&format.name)?)?);
     }
     let groups = vec![("our own templates", own)];
@@ -103,7 +103,7 @@ fn main() -> Result<(), Failure> {
         return Ok(());
     }
     let mut rows: Vec<Row> = Vec::new();
-    for format in Format::all(&root().join("templates"))? {
+    for format in Format::all(unjinja_app::SPECS)? {
         let subject = subject(&format.name)?;
         for shape in Shape::all(&format.markers) {
             if !wanted.includes(&format.name, &shape) {

@@ -2,6 +2,7 @@
 //!
 //! - [`corpus`]: finds the corpus of released templates, which is not part of the project; [`released_template`]: the template of a
 //!   committed spec in it.
+//! - [`analyses`]: the folder in which tests keep the analyses of templates.
 //! - [`expect`]: compares what a test found with a committed file, and rewrites the file where `UPDATE_EXPECT` is set.
 //! - [`random`]: random numbers, texts and values that are the same on every machine.
 //! - `grammars` (a feature): requests for grammars, and calls that grammars refuse.
@@ -19,6 +20,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod analyses;
 pub mod commands;
 pub mod expect;
 #[cfg(feature = "grammars")]
@@ -32,7 +34,8 @@ pub mod turns;
 #[cfg(feature = "workloads")]
 pub mod workloads;
 
-pub use sampling::{sample, whole};
+pub use analyses::analyses;
+pub use sampling::{sample, share, whole};
 pub use skips::skip;
 
 /// Why a test could not continue.

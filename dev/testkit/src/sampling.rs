@@ -10,3 +10,8 @@ pub fn whole() -> bool {
 pub fn sample<T>(items: impl IntoIterator<Item = T>, n: usize) -> impl Iterator<Item = T> {
     items.into_iter().step_by(if whole() { 1 } else { n.max(1) })
 }
+
+/// How many results a test of a sample must have at least, where all items have `count`: half of the sample's share.
+pub fn share(count: usize, n: usize) -> usize {
+    if whole() { count } else { count / n / 2 }
+}

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use unjinja::{Interpreter, Tools};
-use unjinja_analyzer::Naming;
 use unjinja_codegen::interpreter;
+use unjinja_dynamic::{Input, Loader, Source};
 use unjinja_grammar::{Grammar, Target, grammar};
 use unjinja_spec::{FormatSpec, Status};
 
 use crate::grammars::turn_options;
-use crate::{Failure, whole};
+use crate::{Failure, analyses, sample};
 
 /// The folders of templates, and their names in the turns.
 const FOLDERS: [(&str, &str); 4] =
@@ -25,14 +25,8 @@ const FOLDERS: [(&str, &str); 4] =
 /// Templates by folder and file: the text, and the spec, which is absent where a template cannot be analysed.
 pub type Specs = BTreeMap<(String, String), (String, Option<FormatSpec>)>;
 
-/// The specs of all templates of the corpus.
-///
-/// # Errors
-///
-/// The corpus cannot be read.
-pub fn specs(corpus: &Path) -> Result<Specs, Failure> {
-    specs_of(corpus, 1)
-}
+/// One in so many templates of the corpus is tried in the gate: by all tests the same, because analyses are kept.
+pub const ONE_IN: usize = 8;
 
 /// The specs of a sample, one in `n` templates, and of all where the tests run whole.
 ///
@@ -40,10 +34,6 @@ pub fn specs(corpus: &Path) -> Result<Specs, Failure> {
 ///
 /// The corpus cannot be read.
 pub fn sampled_specs(corpus: &Path, n: usize) -> Result<Specs, Failure> {
-    specs_of(corpus, if whole() { 1 } else { n })
-}
-
-fn specs_of(corpus: &Path, one_in: usize) -> Result<Specs, Failure> {
     let mut sources = Vec::new();
     for (name, folder) in FOLDERS {
         for entry in fs::read_dir(corpus.join(folder))? {
@@ -55,11 +45,13 @@ fn specs_of(corpus: &Path, one_in: usize) -> Result<Specs, Failure> {
         }
     }
     sources.sort();
-    let sources: Vec<_> = sources.into_iter().step_by(one_in).collect();
+    let sources: Vec<_> = sample(sources, n).collect();
+    let loader = Loader::new().without_known_formats().only_given_overlays().cache(analyses()?);
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Specs::new()));
     let work = || {
         while let Some((key, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let spec = unjinja_build::analyze_text(source, &Naming::of_file(&key.1)).ok();
+            let input = Input::source(Source::from_text(&key.1, source));
+            let spec = loader.load(input).ok().map(|loaded| loaded.spec);
             if let Ok(mut found) = found.lock() {
                 found.insert(key.clone(), (source.clone(), spec));
             }
@@ -139,7 +131,7 @@ pub fn judge_for(
     corpus: &Path,
     refuses: impl Fn(&Grammar, &str) -> Result<Option<String>, Failure>,
 ) -> Result<Judged, Failure> {
-    let parsers: BTreeMap<_, Interpreter> = sampled_specs(corpus, 7)?
+    let parsers: BTreeMap<_, Interpreter> = sampled_specs(corpus, ONE_IN)?
         .into_iter()
         .filter(|(_, (_, spec))| spec.as_ref().is_some_and(|spec| spec.status == Status::Supported))
         .filter_map(|(key, (_, spec))| Some((key, interpreter(&spec?).ok()?)))

@@ -1,15 +1,13 @@
 //! Helpers for the end-to-end tests: the cases of the corpus and of our own templates, and the committed specs.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 use unjinja::Interpreter;
 use unjinja::testing::Case;
-use unjinja::{CutCalls, DiagnosticKind, Options, Tools, Unparsed};
-use unjinja_build::Templates;
-use unjinja_codegen::interpreter;
+use unjinja::{ChatParser, CutCalls, DiagnosticKind, Options, Tools, Unparsed};
 use unjinja_spec::FormatSpec;
 
 pub mod grammar;
@@ -36,16 +34,30 @@ impl Model {
 
 /// The committed specs that make a parser.
 pub fn models() -> Result<Vec<Model>, Failure> {
-    let specs = unjinja_build::specs_in(root().join("generated/specs"))?;
-    let supported = specs.into_iter().map(|(_, loaded)| loaded.spec).filter(|spec| spec.status.makes_parser());
-    supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
+    compiled(&root().join("generated/specs"), unjinja_generated::all())
 }
 
-/// The specs of our own templates that make a parser.
+/// The specs of our own templates, as the build script derived them.
 pub fn own_models() -> Result<Vec<Model>, Failure> {
-    let specs = Templates::new(root().join("templates")).without_known_formats().specs()?;
-    let supported = specs.into_iter().filter(|spec| spec.status.makes_parser());
-    supported.map(|spec| Ok(Model { parser: interpreter(&spec)?, spec })).collect()
+    compiled(Path::new(unjinja_app::SPECS), &unjinja_app::all())
+}
+
+/// The specs of compiled parsers. The interpreter is given the program that was compiled; `programs::` shows that it is the program of
+/// the spec. To make it of each spec again takes seconds.
+fn compiled(specs: &Path, parsers: &[&'static dyn ChatParser]) -> Result<Vec<Model>, Failure> {
+    let specs = unjinja_build::specs_in(specs)?;
+    let model = |parser: &&'static dyn ChatParser| {
+        let (_, loaded) = specs.iter().find(|(_, loaded)| loaded.spec.template.name == parser.info().name)?;
+        Some(Model { parser: Interpreter::from_static(parser.program()), spec: loaded.spec.clone() })
+    };
+    let models: Option<Vec<Model>> = parsers.iter().map(model).collect();
+    Ok(models.ok_or("a parser without a spec")?)
+}
+
+/// The parser that the build script compiled for a template of ours.
+pub fn own_parser(file: &str) -> Result<&'static dyn ChatParser, Failure> {
+    let is_for = |parser: &&'static dyn ChatParser| parser.info().files.iter().any(|known| *known == *file);
+    Ok(unjinja_app::all().into_iter().find(is_for).ok_or_else(|| format!("{file} is not compiled in"))?)
 }
 
 /// A case: an output, the options to parse it with, and the expected message.
@@ -104,30 +116,6 @@ impl CorpusCase {
         let template = text(row, "template")?;
         Ok(Self { id, template, output: output.into_bytes(), options, case, known_failure: None })
     }
-}
-
-/// All files below a folder with this extension, in order. Build output and hidden folders are left out. The list is empty if
-/// there is no such folder.
-pub fn files_below(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        if !folder.is_dir() {
-            continue;
-        }
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
-                if name != "target" && !name.starts_with('.') {
-                    folders.push(path);
-                }
-            } else if path.extension().is_some_and(|found| found == extension) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// The cases of our own templates: `tests/cases/NAME.toml`, for each template the file of its name.

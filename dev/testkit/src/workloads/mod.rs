@@ -15,11 +15,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use unjinja::{Message, Options, Tools};
-use unjinja_analyzer::{Naming, analyze};
 use unjinja_render::{Limits, Template};
-use unjinja_spec::ToolFormat;
+use unjinja_spec::{FormatSpec, ToolFormat};
 
-use crate::Failure;
+use crate::{Failure, root};
 
 pub use markers::Markers;
 pub use shape::Shape;
@@ -64,22 +63,23 @@ pub struct Workload {
 }
 
 impl Format {
-    /// The formats of a folder of templates, in order of their names.
-    pub fn all(templates: &Path) -> Result<Vec<Self>, Failure> {
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(templates)? {
-            paths.push(entry?.path());
+    /// The formats of our own templates, in order of their names. `specs` is the folder of the specs that the build script of the
+    /// application derived from them.
+    pub fn all(specs: &str) -> Result<Vec<Self>, Failure> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(root().join("templates"))? {
+            names.extend(entry?.file_name().to_string_lossy().strip_suffix(".jinja").map(str::to_owned));
         }
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "jinja"));
-        paths.sort();
-        paths.iter().map(|path| Self::read(path)).collect()
+        names.sort();
+        names.iter().map(|name| Self::read(specs, name)).collect()
     }
 
     /// The format of one template.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let template = Template::parse(&file, &std::fs::read_to_string(path)?)?;
-        let spec = analyze(&template, &Naming::of_file(&file))?;
+    pub fn read(specs: &str, name: &str) -> Result<Self, Failure> {
+        let path = Path::new(specs).join(format!("{name}.toml"));
+        let spec = FormatSpec::from_toml(&std::fs::read_to_string(path)?, name)?;
+        let file = &spec.template.file;
+        let template = Template::parse(file, &std::fs::read_to_string(root().join("templates").join(file))?)?;
         // The defaults are for templates of strangers; a message of a megabyte takes more.
         let mut limits = Limits::default();
         (limits.fuel, limits.output_bytes, limits.value_bytes) = (u64::MAX, usize::MAX, usize::MAX);
