@@ -17,9 +17,14 @@ impl Args {
     /// are errors.
     pub(crate) fn bind<const N: usize>(self, function: &str, params: [&str; N]) -> Outcome<[Option<Value>; N]> {
         let mut bound = [const { None }; N];
-        let given = self.positional.len();
-        if given > N {
-            return Err(Fault::new(format!("{function}() takes at most {N} arguments ({given} given)")));
+        self.fill(function, &params, &mut bound)?;
+        Ok(bound)
+    }
+
+    fn fill(self, function: &str, params: &[&str], bound: &mut [Option<Value>]) -> Outcome<()> {
+        let (given, most) = (self.positional.len(), params.len());
+        if given > most {
+            return Err(Fault::new(format!("{function}() takes at most {most} arguments ({given} given)")));
         }
         for (slot, value) in bound.iter_mut().zip(self.positional) {
             *slot = Some(value);
@@ -35,7 +40,7 @@ impl Args {
                 }
             }
         }
-        Ok(bound)
+        Ok(())
     }
 }
 

@@ -19,29 +19,22 @@ trait Visit {
     /// A scope ends.
     fn leave(&mut self) {}
     /// Walks the branches of an `if`.
-    fn branches(&mut self, bodies: &[&Body])
-    where
-        Self: Sized,
-    {
-        for body in bodies {
-            walk_body(self, body);
-        }
-    }
+    fn branches(&mut self, bodies: &[&Body]);
 }
 
-fn walk_body<V: Visit>(v: &mut V, body: &Body) {
+fn walk_body(v: &mut dyn Visit, body: &Body) {
     for stmt in body {
         walk_stmt(v, stmt);
     }
 }
 
-fn scoped<V: Visit>(v: &mut V, body: &Body) {
+fn scoped(v: &mut dyn Visit, body: &Body) {
     v.enter();
     walk_body(v, body);
     v.leave();
 }
 
-fn walk_stmt<V: Visit>(v: &mut V, stmt: &Stmt) {
+fn walk_stmt(v: &mut dyn Visit, stmt: &Stmt) {
     match &stmt.kind {
         StmtKind::Text(text) => v.text(text),
         StmtKind::Emit(e) | StmtKind::Do(e) => walk_expr(v, e),
@@ -108,7 +101,7 @@ fn walk_stmt<V: Visit>(v: &mut V, stmt: &Stmt) {
     }
 }
 
-fn walk_macro<V: Visit>(v: &mut V, def: &MacroDef) {
+fn walk_macro(v: &mut dyn Visit, def: &MacroDef) {
     v.enter();
     for special in ["varargs", "kwargs", "caller"] {
         v.declare(&Arc::from(special));
@@ -123,7 +116,7 @@ fn walk_macro<V: Visit>(v: &mut V, def: &MacroDef) {
     v.leave();
 }
 
-fn walk_target<V: Visit>(v: &mut V, target: &Target) {
+fn walk_target(v: &mut dyn Visit, target: &Target) {
     match target {
         Target::Name(name) => v.declare(name),
         Target::Attr(object, _) => walk_expr(v, object),
@@ -131,13 +124,13 @@ fn walk_target<V: Visit>(v: &mut V, target: &Target) {
     }
 }
 
-fn walk_filters<V: Visit>(v: &mut V, filters: &[FilterCall]) {
+fn walk_filters(v: &mut dyn Visit, filters: &[FilterCall]) {
     for filter in filters {
         walk_args(v, &filter.args);
     }
 }
 
-fn walk_args<V: Visit>(v: &mut V, args: &[Arg]) {
+fn walk_args(v: &mut dyn Visit, args: &[Arg]) {
     for arg in args {
         match arg {
             Arg::Positional(e) | Arg::Keyword(_, e) | Arg::Spread(e) | Arg::SpreadKeywords(e) => walk_expr(v, e),
@@ -145,7 +138,7 @@ fn walk_args<V: Visit>(v: &mut V, args: &[Arg]) {
     }
 }
 
-fn walk_expr<V: Visit>(v: &mut V, expr: &Expr) {
+fn walk_expr(v: &mut dyn Visit, expr: &Expr) {
     match &expr.kind {
         ExprKind::Const(Const::Str(text)) => v.text(text),
         ExprKind::Const(_) => {}
@@ -207,6 +200,9 @@ pub(crate) fn takes(body: &Body) -> Takes {
                 _ => {}
             }
         }
+        fn branches(&mut self, bodies: &[&Body]) {
+            bodies.iter().for_each(|body| walk_body(self, body));
+        }
     }
     let mut mentions = Mentions(Takes::default());
     walk_body(&mut mentions, body);
@@ -225,6 +221,9 @@ pub(crate) fn strings(body: &Body) -> Vec<String> {
             if !text.is_empty() && self.seen.insert(text.clone()) {
                 self.list.push(text.to_string());
             }
+        }
+        fn branches(&mut self, bodies: &[&Body]) {
+            bodies.iter().for_each(|body| walk_body(self, body));
         }
     }
     let mut strings = Strings::default();
