@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use unjinja_analyzer::{SourceExt, verify};
 use unjinja_dynamic::{Loader, Model, Overlay, Source};
-use unjinja_export::response_template::{Example, Loss, export as run_export, find, Reading};
+use unjinja_export::response_template::{Example, Loss, Reading, export as run_export, find};
 use unjinja_lint::compare::{CompareOptions, compare as run_compare};
 use unjinja_lint::{Evidence, Finding, LintOptions, lint as run, lint_response_template, syntax_error};
 
