@@ -19,7 +19,7 @@ pub(crate) enum Evidence {
     All,
     /// Only renders without a switch. A switch may change more than whether reasoning is shown.
     Unswitched,
-    /// None of those that show reasoning.
+    /// No render that shows reasoning.
     Hidden,
 }
 

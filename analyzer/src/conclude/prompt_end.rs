@@ -137,14 +137,16 @@ fn switched(o: &Observed, mark: &str) -> Option<bool> {
     })
 }
 
+/// What the words of a mark say.
 struct Words {
     thinking: bool,
+    /// It opens reasoning.
     open: bool,
-    /// That, and nothing else.
+    /// It opens reasoning and says nothing else.
     only: bool,
-    /// That something is switched off.
+    /// Something is switched off.
     negated: bool,
-    /// That it is a header, or opens an answer.
+    /// It is a header, or opens an answer.
     answer: bool,
 }
 

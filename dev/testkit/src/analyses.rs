@@ -28,8 +28,9 @@ pub fn analyses() -> Result<&'static Path, Failure> {
         let all = root().join(target).join("analysed");
         let folder = all.join(format!("{:016x}", hash.finish()));
         if !folder.exists() {
-            // Another test may remove it at the same time.
-            let _ = fs::remove_dir_all(all);
+            // What older code found. Another test may remove it at the same time.
+            let old = fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
+            old.filter(|path| *path != folder).for_each(|path| drop(fs::remove_dir_all(path)));
         }
         Ok(folder)
     });

@@ -228,13 +228,14 @@ impl<'t> Cuts<'t> {
     }
 }
 
-/// The length of the text that begins an argument's name, of which at most `shorter` bytes come from the argument.
-fn prefix_length(texts: &Texts, shorter: usize, literal: bool) -> usize {
+/// The length of the prefix of an argument's name. `limit` is its length without what a call without arguments has too; a prefix that
+/// would be only white space within the limit may be longer.
+fn prefix_length(texts: &Texts, limit: usize, literal: bool) -> usize {
     let Texts { head, step, tail, none } = *texts;
     let longest = text::common_suffix(head, step).max(unfinished(head, step));
-    let length = match head[head.len() - longest.min(shorter)..].trim() {
+    let length = match head[head.len() - longest.min(limit)..].trim() {
         "" if !head[head.len() - longest..].trim().is_empty() => longest,
-        _ => longest.min(shorter),
+        _ => longest.min(limit),
     };
     none.filter(|_| !literal).and_then(|none| whole_prefix(head, step, tail, none, length)).unwrap_or(length)
 }
