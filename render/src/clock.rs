@@ -196,30 +196,3 @@ impl Clock {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_become_the_time_that_has_them() {
-        let first = Clock { year: 1, month: 1, day: 1, hour: 0, minute: 0, second: 0 };
-        let last = Clock { year: 9999, month: 12, day: 31, hour: 23, minute: 59, second: 59 };
-        let mut before = 0;
-        // A prime number of seconds, a bit more than a day: each time of the day, and each day but a few.
-        for seconds in (first.timestamp()..=last.timestamp()).step_by(86_467) {
-            let clock = Clock::from_unix_seconds(seconds);
-            assert_eq!(clock.timestamp(), seconds, "{clock:?}");
-            let Clock { year, month, day, hour, minute, second } = clock;
-            assert!(
-                (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 60,
-                "{clock:?}"
-            );
-            let number = year * 10_000 + month * 100 + day;
-            assert!(number > before, "{clock:?} comes after {before}");
-            before = number;
-        }
-        assert_eq!(Clock::from_unix_seconds(i64::MIN), first);
-        assert_eq!(Clock::from_unix_seconds(i64::MAX), last);
-    }
-}

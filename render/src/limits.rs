@@ -83,28 +83,3 @@ fn size(value: &Value) -> usize {
     }
     bytes
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use crate::{Limits, RenderErrorKind, Template};
-
-    /// A template that looks through all messages for each of them, as some templates do.
-    const QUADRATIC: &str = "{% for m in messages %}{% for n in messages %}{% if n.content == m.content %}x{% endif %}{% endfor %}{% endfor %}";
-
-    #[test]
-    fn a_long_conversation_may_take_more_steps_and_a_small_one_may_not() {
-        let template = Template::parse("t.jinja", QUADRATIC).unwrap();
-        let conversation = |count: usize| json!({"messages": (0..count).map(|number| json!({"role": "user", "content": number.to_string()})).collect::<Vec<_>>()});
-        assert_eq!(template.render(&conversation(2_000)).unwrap().len(), 2_000);
-        let limits = Limits { fuel_per_byte: 0, ..Limits::default() };
-        let error = template.with_limits(limits).render(&conversation(2_000)).unwrap_err();
-        assert_eq!(error.kind(), RenderErrorKind::Limit);
-        let endless =
-            Template::parse("t.jinja", "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}")
-                .unwrap();
-        let error = endless.render(&conversation(1)).unwrap_err();
-        assert!(error.message().contains("more than 3000000 steps"), "{error}");
-    }
-}

@@ -300,36 +300,3 @@ pub(crate) struct Piece {
     pub(crate) end: usize,
     pub(crate) mark: Mark,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sequences_of_encodings_are_bounded() {
-        let mut marks = Marks::new();
-        let place = marks.place(Mark::NONE, Step::Key("a".into()));
-        let mut mark = place;
-        for i in 0..100 {
-            mark = marks.encoded(mark, if i % 2 == 0 { Encoding::Upper } else { Encoding::Lower });
-        }
-        let encodings = marks.encodings(mark.list());
-        assert!(encodings.len() <= MAX_ENCODINGS, "{encodings:?}");
-        assert!(encodings.contains(&Encoding::Other), "{encodings:?}");
-        assert_eq!(marks.encoded(place, Encoding::Other).list(), OTHER);
-    }
-
-    #[test]
-    fn marks_run_out_without_harm() {
-        let mut marks = Marks::new();
-        let all = [Encoding::Json, Encoding::Str, Encoding::Trim, Encoding::Upper, Encoding::Slice, Encoding::Escape];
-        let mut known = vec![marks.place(Mark::NONE, Step::Index(0))];
-        for at in 0..400 {
-            for encoding in all {
-                known.push(marks.encoded(known[at], encoding));
-            }
-        }
-        assert!(marks.lists.len() <= MAX_LISTS);
-        assert!(known.iter().all(|mark| mark.place() == 0 && mark.is_some()));
-    }
-}

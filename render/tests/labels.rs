@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use unjinja_render::{FieldPart, Limits, Origin, RenderErrorKind, RenderOptions, Rendered, Template};
+use unjinja_render::{Encoding, FieldPart, Limits, Origin, RenderErrorKind, RenderOptions, Rendered, Template};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -237,5 +237,36 @@ fn labels_count_among_the_bytes() -> Result<(), Failure> {
     assert_eq!(rendered.result.err().map(|e| e.kind()), Some(RenderErrorKind::Limit));
     assert_eq!(rendered.labels.map(|labels| labels.spans().len()), Some(0));
     assert_eq!(template.render_with(&context(), &RenderOptions::new()).labels, None);
+    Ok(())
+}
+
+#[test]
+fn sequences_of_encodings_are_bounded() -> Result<(), Failure> {
+    let rendered = labelled(&format!("{{{{ name{} }}}}", "|upper|lower".repeat(50)))?;
+    let labels = rendered.labels.ok_or("no labels")?;
+    let [span] = labels.spans() else { return Err("not one span".into()) };
+    let Origin::Field(field) = &span.origin else { return Err("no field".into()) };
+    assert_eq!((field.encodings.len(), field.encodings.last()), (8, Some(&Encoding::Other)));
+    Ok(())
+}
+
+#[test]
+fn where_sequences_run_out_every_text_still_has_its_field() -> Result<(), Failure> {
+    // All sequences of up to four encodings, and some of five: more than are kept.
+    let all = ["upper", "lower", "capitalize", "title", "trim", "e"];
+    let mut sequences = vec![String::new()];
+    for at in 0..400 {
+        sequences.extend(all.map(|filter| format!("{}|{filter}", sequences[at])));
+    }
+    let source: String = sequences.iter().map(|filters| format!("{{{{ name{filters} }}}} ")).collect();
+    let labels = labelled(&source)?.labels.ok_or("no labels")?;
+    let fields = labels.spans().iter().filter_map(|span| match &span.origin {
+        Origin::Field(field) => Some(field),
+        Origin::Template => None,
+    });
+    let fields: Vec<_> = fields.collect();
+    assert_eq!(fields.len(), sequences.len());
+    assert!(fields.iter().all(|field| &*field.path == "name"));
+    assert!(fields.iter().any(|field| field.encodings.contains(&Encoding::Other)));
     Ok(())
 }
