@@ -10,7 +10,7 @@ use super::read_values::{Literal, Stop};
 use super::value_readers::{Reading, ValueReaders};
 use crate::byte_set::Begins;
 use crate::fast_paths;
-use crate::message::{DiagnosticKind, Event};
+use crate::message::DiagnosticKind;
 use crate::program::{CallShape, Markers};
 use crate::readers::call_object::{CallProgress, Json, Python, Syntax};
 
@@ -78,7 +78,6 @@ impl<'a> Io<'a> {
                 CallProgress::More | CallProgress::Mismatch => break Found::Wait,
                 CallProgress::Done => break Found::Done,
                 CallProgress::Name(head) => {
-                    self.captured_id = self.slice(pos, head.and_then(|head| head.id));
                     self.announce_object(self.slice(pos, head.map(|head| head.name)));
                     if self.rest_at_once::<S>(shape, &stops.begins, end) {
                         break Found::Done;
@@ -141,10 +140,8 @@ impl<'a> Io<'a> {
         cursor.search.work.add(rest.taken);
         let (from, to) = rest.arguments;
         calls.pass_arguments(&self.input, pos + from, pos + to, emitter, self.sink);
-        match (rest.id, self.slice(pos, rest.id), self.memory.calls.index()) {
-            (Some(_), Some(id), Some(index)) => (self.sink)(Event::ToolCallId { index, id }),
-            (Some(_), ..) => self.object_id(),
-            (None, ..) => {}
+        if rest.id.is_some() {
+            self.object_id();
         }
         rest.done
     }
@@ -168,15 +165,14 @@ impl<'a> Io<'a> {
         let Memory { calls, readers, .. } = &mut *self.memory;
         let object = &readers.object;
         let mut invalid = false;
-        if self.captured_id.is_none()
-            && let Some(id) = object.id()
-        {
+        if let Some(id) = object.id() {
             invalid |= !calls.id.set_text(id);
         }
-        if name.is_none() {
-            invalid |= !calls.name.set_text(object.name());
+        match name {
+            Some(name) => _ = calls.name.set(name.as_bytes()),
+            None => invalid |= !calls.name.set_text(object.name()),
         }
-        self.announce(name);
+        self.begin_call();
         if invalid {
             self.memory.emitter.note_invalid_utf8(self.sink);
         }
@@ -187,11 +183,7 @@ impl<'a> Io<'a> {
         let Memory { calls, readers, emitter, .. } = &mut *self.memory;
         let Some(id) = readers.object.id() else { return };
         let valid = calls.id.set_text(id);
-        emitter.flush(self.sink);
-        if let Some(index) = calls.index() {
-            (self.sink)(Event::ToolCallId { index, id: calls.id.as_str() });
-        }
-        calls.id.clear();
+        calls.send_id(emitter, self.sink);
         if !valid {
             emitter.note_invalid_utf8(self.sink);
         }
