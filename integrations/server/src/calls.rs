@@ -55,9 +55,9 @@ impl CallWriter {
         !self.calls.is_empty()
     }
 
-    /// Whether the output ended with its calls done: there was one, and the last is complete.
+    /// Whether the output ended with its calls done: there was one, and each is complete.
     pub(crate) fn handed_over(&self) -> bool {
-        self.calls.last().is_some_and(|call| call.complete)
+        self.called() && self.calls.iter().all(|call| call.complete)
     }
 
     /// What to write for an event.

@@ -284,6 +284,14 @@ fn the_reason_why_an_output_ended_is_told() {
     let call =
         [Event::ToolCallStart { index: 0, name: "f", id: None }, Event::ToolCallEnd { index: 0, complete: true }];
     let second: Vec<Event<'_>> = call.iter().cloned().chain(cut(1)).collect();
+    let broken: Vec<Event<'_>> = cut(0)
+        .into_iter()
+        .chain([
+            Event::ToolCallEnd { index: 0, complete: false },
+            Event::ToolCallStart { index: 1, name: "f", id: None },
+            Event::ToolCallEnd { index: 1, complete: true },
+        ])
+        .collect();
     let text = [Event::Content("Hi")];
     let expect = |events: &[Event<'_>], finish: Finish, openai: &str, anthropic: &str, sequence: Value| {
         assert_eq!(ends(events, &finish), (openai.to_owned(), anthropic.to_owned(), sequence));
@@ -291,8 +299,8 @@ fn the_reason_why_an_output_ended_is_told() {
     expect(&text, Finish::Stop, "stop", "end_turn", Value::Null);
     expect(&call, Finish::Stop, "tool_calls", "tool_use", Value::Null);
     expect(&call, Finish::StopSequence("END".into()), "tool_calls", "tool_use", Value::Null);
-    // A client must not take a call for done that was cut short.
-    for events in [&cut(0)[..], &second] {
+    // A client must not take a call for done that was cut short or broke off, whatever follows it.
+    for events in [&cut(0)[..], &second, &broken] {
         expect(events, Finish::Stop, "stop", "end_turn", Value::Null);
         expect(events, Finish::StopSequence("END".into()), "stop", "stop_sequence", json!("END"));
         expect(events, Finish::Length, "length", "max_tokens", Value::Null);
