@@ -57,7 +57,7 @@ impl CallWriter {
 
     /// Whether the output ended with its calls done: there was one, and each is complete.
     pub(crate) fn handed_over(&self) -> bool {
-        self.called() && self.calls.iter().all(|call| call.complete)
+        are_done(self.calls.iter().map(|call| call.complete))
     }
 
     /// What to write for an event.
@@ -133,6 +133,11 @@ impl CallWriter {
         pieces.push(CallPiece::Start { index, id, name: call.name.clone() });
         pieces.extend(arguments(index, &std::mem::take(&mut call.waiting)));
     }
+}
+
+/// Whether there are calls, and all of them are complete.
+pub(crate) fn are_done(complete: impl Iterator<Item = bool>) -> bool {
+    complete.reduce(|all, one| all && one).unwrap_or_default()
 }
 
 fn arguments(index: usize, text: &str) -> Option<CallPiece> {

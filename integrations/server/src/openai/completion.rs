@@ -5,6 +5,7 @@ use serde_json::Value;
 use unjinja_runtime::{Diagnostic, Message, ToolCall};
 
 use super::chunk::{CompletionUsage, Logprobs, ReasoningName, reason};
+use crate::calls::are_done;
 use crate::finish::{Finish, Usage};
 use unjinja_spec::CallIds;
 
@@ -76,7 +77,7 @@ impl ChatCompletion {
         for call in &mut message.tool_calls {
             call.id = Some(call_ids.next(&call.name, call.id.as_deref()));
         }
-        let finish_reason = reason(finish, message.tool_calls.last().is_some_and(|call| call.complete));
+        let finish_reason = reason(finish, are_done(message.tool_calls.iter().map(|call| call.complete)));
         let message = CompletionMessage { message, reasoning: ReasoningName::default(), write_diagnostics: false };
         Self {
             id: unique_id("chatcmpl-"),
