@@ -6,13 +6,13 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 use unjinja_analyzer::{SourceExt, verify};
-use unjinja_export::response_template::{Example, Export, Loss, LossKind, READER, Reading, export, with_template};
-use unjinja_lint::{Finding, lint_response_template};
+use unjinja_export::response_template::{Example, Export, Loss, LossDocument, READER, Reading, export, with_template};
+use unjinja_lint::{Finding, FindingDocument, lint_response_template};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::ui::Ui;
-use crate::{findings, input, output, visible};
+use crate::{input, output, visible};
 
 mod arguments;
 mod training;
@@ -101,39 +101,11 @@ pub(crate) struct Document<'e> {
     /// How many the reader reads as they were written.
     held: u32,
     /// What the language of response templates cannot express of the format.
-    losses: Vec<LossRow<'e>>,
+    losses: Vec<LossDocument<'e>>,
     /// What a user should know, and no response template can change.
     notes: &'e [String],
     /// What `unjinja lint` says of the response template, as it prints it.
-    findings: Vec<findings::Document<'e>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct LossRow<'e> {
-    /// What is lost.
-    kind: LossKind,
-    /// The same for people.
-    sentence: &'static str,
-    /// How many conversations it changed.
-    conversations: u32,
-    /// The shortest output that shows it; null if none does.
-    example: Option<ExampleRow<'e>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct ExampleRow<'e> {
-    /// The output.
-    output: &'e str,
-    /// Whether it is read otherwise only when it arrives in small pieces.
-    in_pieces: bool,
-    /// What was written in the output.
-    written: Reading,
-    /// What the reader reads; null if it fails.
-    read: Option<&'e Reading>,
-    /// Why the reader fails; null if it does not.
-    error: Option<String>,
+    findings: Vec<FindingDocument<'e>>,
 }
 
 impl<'e> Document<'e> {
@@ -142,22 +114,9 @@ impl<'e> Document<'e> {
             response_template: &export.json,
             tried: export.tried,
             held: export.held,
-            losses: export.losses.iter().map(LossRow::new).collect(),
+            losses: export.losses.iter().map(LossDocument::new).collect(),
             notes: &export.notes,
-            findings: found.iter().map(findings::Document::new).collect(),
+            findings: found.iter().map(FindingDocument::new).collect(),
         }
-    }
-}
-
-impl<'e> LossRow<'e> {
-    fn new(loss: &'e Loss) -> Self {
-        let example = loss.example.as_ref().map(|example| ExampleRow {
-            output: &example.output,
-            in_pieces: example.in_pieces,
-            written: Reading::from(&example.expected),
-            read: example.read.as_ref().ok(),
-            error: example.read.as_ref().err().map(ToString::to_string),
-        });
-        Self { kind: loss.kind, sentence: loss.kind.sentence(), conversations: loss.count, example }
     }
 }

@@ -4,9 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde_json::Value;
-use unjinja_lint::{Evidence, Severity, Target};
+use unjinja_lint::Severity;
 
 use crate::failure::Done;
 use crate::ui::{BAD, FAINT, GOOD, NAME, Ui, WARNING, paint};
@@ -205,63 +203,6 @@ pub(crate) fn counts(severities: impl Iterator<Item = Severity> + Clone) -> Stri
         }
     });
     counts.join(", ")
-}
-
-/// A finding of the linter, for programs.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Document<'f> {
-    /// The name of the rule; docs/lint.md lists them.
-    rule: &'static str,
-    /// How bad it is. If there is an `error`, or with `--strict` a `warning`, the exit code is 1.
-    severity: Severity,
-    /// What the finding is about.
-    target: Target,
-    /// What happens, and to whom.
-    message: &'f str,
-    /// What to change; empty if nothing can be changed.
-    help: &'f str,
-    /// The line of the template, from 1: of the statement that the finding is about. Null if it is not known.
-    line: Option<u32>,
-    /// The character in the line, from 1; null if it is not known.
-    column: Option<u32>,
-    /// The smallest conversation that shows it, as `unjinja render` takes it; null if none is needed.
-    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, Value>>"))]
-    conversation: Option<&'f Value>,
-    /// For response templates: the smallest output that shows it.
-    output: Option<&'f str>,
-    /// What the template should make of it: a piece of the prompt, or a sentence; of an output, the message as JSON.
-    expected: Option<&'f str>,
-    /// What it makes of it, or the error.
-    actual: Option<&'f str>,
-}
-
-impl<'f> Document<'f> {
-    pub(crate) fn new(finding: &'f unjinja_lint::Finding) -> Self {
-        let (mut conversation, mut output, mut texts) = (None, None, None);
-        match &finding.evidence {
-            Some(Evidence::Conversation { conversation: given, expected, actual }) => {
-                (conversation, texts) = (Some(given), Some((expected, actual)));
-            }
-            Some(Evidence::Output { output: given, written, read }) => {
-                (output, texts) = (Some(given.as_str()), Some((written, read)));
-            }
-            _ => {}
-        }
-        Self {
-            rule: finding.rule.id,
-            severity: finding.severity,
-            target: finding.target,
-            message: &finding.message,
-            help: &finding.help,
-            line: finding.line,
-            column: finding.column,
-            conversation,
-            output,
-            expected: texts.map(|(expected, _)| expected.as_str()),
-            actual: texts.map(|(_, actual)| actual.as_str()),
-        }
-    }
 }
 
 /// Escapes the message of a workflow command. It comes after `::`.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use unjinja_build::Source;
-use unjinja_lint::{Evidence, Finding, Target};
+use unjinja_lint::{Evidence, Finding, FindingDocument, Target};
 
 use crate::findings::{self, Group};
 
@@ -26,7 +26,7 @@ pub(crate) struct Document<'f> {
     /// `special-token-unset` need them.
     special_tokens_known: bool,
     /// In the order in which docs/lint.md lists the rules.
-    findings: Vec<findings::Document<'f>>,
+    findings: Vec<FindingDocument<'f>>,
 }
 
 impl Checked {
@@ -40,7 +40,7 @@ impl Checked {
         Document {
             template: self.source.place(),
             special_tokens_known: self.source.special_tokens.is_some(),
-            findings: self.findings.iter().map(findings::Document::new).collect(),
+            findings: self.findings.iter().map(FindingDocument::new).collect(),
         }
     }
 

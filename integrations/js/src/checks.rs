@@ -1,14 +1,14 @@
 //! Faults of templates, and response templates made of them.
 
 use serde_json::{Value, json};
-use unjinja_analyzer::{SourceExt, verify};
-use unjinja_dynamic::{Loader, Model, Overlay, Source};
-use unjinja_export::response_template::{Example, Loss, Reading, export as run_export, find};
+use unjinja_bindings::{Checked, FailureKind, find_response_template, overlay, verified_export};
+use unjinja_dynamic::{Model, Source};
+use unjinja_export::response_template::{Loss, LossDocument};
+use unjinja_lint::FindingDocument;
 use unjinja_lint::compare::{CompareOptions, compare as run_compare};
-use unjinja_lint::{Evidence, Finding, LintOptions, lint as run, lint_response_template, syntax_error};
 
 use crate::arguments::{Arguments, expected};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::loading::one_source;
 use crate::objects::Objects;
 
@@ -23,18 +23,12 @@ fn count(arguments: &mut Arguments) -> Result<u32, Failure> {
 pub(crate) fn export(model: &Model, mut arguments: Arguments) -> Result<Value, Failure> {
     let (count, seed) = (count(&mut arguments)?, arguments.number("seed")?.unwrap_or(1));
     arguments.done()?;
-    if !model.status().makes_parser() {
-        let text = format!("{} is not supported; its gaps say why: {}", model.name(), model.gaps().join(" "));
-        return Err(Failure::request(text));
-    }
-    let verification = verify(model.parsed_template()?, model.spec(), count, seed);
-    let made = run_export(model.spec(), &verification);
-    let made = made.map_err(|problems| Failure::new(FailureKind::Load, problems.to_string()))?;
+    let (made, _) = verified_export(model, count, seed)?;
     Ok(json!({
         "responseTemplate": made.json,
         "tried": made.tried,
         "held": made.held,
-        "losses": made.losses.into_iter().map(loss).collect::<Vec<_>>(),
+        "losses": made.losses.iter().map(loss).collect::<Vec<_>>(),
         "notes": made.notes,
     }))
 }
@@ -45,22 +39,14 @@ pub(crate) fn rust(model: &Model) -> Result<Value, Failure> {
     source.map(Value::String).map_err(|error| Failure::new(FailureKind::Load, error.to_string()))
 }
 
-fn loss(loss: Loss) -> Value {
-    let example = loss.example.map(|example: Example| {
-        json!({
-            "output": example.output,
-            "inPieces": example.in_pieces,
-            "written": Reading::from(&example.expected).to_json(),
-            "read": example.read.as_ref().ok().map(|reading| reading.to_json()),
-            "error": example.read.as_ref().err().map(ToString::to_string),
-        })
-    });
-    json!({
-        "kind": loss.kind.name(),
-        "sentence": loss.kind.sentence(),
-        "conversations": loss.count,
-        "example": example,
-    })
+fn loss(loss: &Loss) -> Value {
+    let mut value = json!(LossDocument::new(loss));
+    // As JavaScript writes names.
+    if let Some(example) = value["example"].as_object_mut() {
+        let renamed = |name: String| if name == "in_pieces" { "inPieces".to_owned() } else { name };
+        *example = std::mem::take(example).into_iter().map(|(name, value)| (renamed(name), value)).collect();
+    }
+    value
 }
 
 /// Finds faults of a template, which is a text or in a file of another kind.
@@ -70,7 +56,7 @@ pub(crate) fn lint(mut arguments: Arguments, bytes: &[u8]) -> Result<Value, Fail
     let source = match arguments.text("$file")? {
         Some(file) => {
             let document: Value = serde_json::from_slice(bytes).unwrap_or_default();
-            response = find(&document).cloned();
+            response = find_response_template(&document);
             one_source(&file, bytes, variant.as_deref())?
         }
         None => {
@@ -82,37 +68,15 @@ pub(crate) fn lint(mut arguments: Arguments, bytes: &[u8]) -> Result<Value, Fail
         }
     };
     if let Some(document) = arguments.value("responseTemplate") {
-        let found = find(&document).cloned();
+        let found = find_response_template(&document);
         let what = "a response template, which has `fields`";
         response = Some(found.ok_or_else(|| expected("responseTemplate", what, &document))?);
     }
-    let overlay = arguments.text("overlay")?.map(|text| Overlay::from_toml(&text, "overlay")).transpose();
-    let overlay = overlay.map_err(|error| Failure::new(FailureKind::Load, error.to_string()))?;
+    let overlay = overlay(arguments.text("overlay")?.as_deref())?;
     let count = count(&mut arguments)?;
     arguments.done()?;
-    let template = match source.template() {
-        Ok(template) => template,
-        Err(error) => return Ok(json!([finding(syntax_error(&error))])),
-    };
-    let mut loader = Loader::new().analyse_anew();
-    if let Some(overlay) = overlay {
-        loader = loader.overlay(overlay);
-    }
-    let mut options = LintOptions::default();
-    if let Some(tokens) = &source.special_tokens {
-        options = options.special_tokens(tokens.clone());
-    }
-    // A template that cannot be analysed has its own finding.
-    let model = loader.from_source(source).ok();
-    if let Some(corrected) = model.as_ref().filter(|model| !model.corrections().is_empty()) {
-        options = options.spec(corrected.spec().clone());
-    }
-    let mut findings = run(&template, &options);
-    if let (Some(response), Some(model)) = (&response, &model) {
-        let verification = verify(&template, model.spec(), count, 1);
-        findings.extend(lint_response_template(response, &template, model.spec(), &verification));
-    }
-    Ok(findings.into_iter().map(finding).collect())
+    let findings = Checked { source, overlay, response, count }.findings();
+    Ok(json!(findings.iter().map(FindingDocument::new).collect::<Vec<_>>()))
 }
 
 /// Compares the templates of two models.
@@ -126,27 +90,4 @@ pub(crate) fn compare(objects: &Objects, mut arguments: Arguments) -> Result<Val
         options = options.turns(u32::try_from(turns).unwrap_or(u32::MAX));
     }
     Ok(json!(run_compare(old.parsed_template()?, new.parsed_template()?, &options).document()))
-}
-
-fn finding(finding: Finding) -> Value {
-    let (conversation, output, expected, actual) = match finding.evidence {
-        Some(Evidence::Conversation { conversation, expected, actual }) => {
-            (Some(conversation), None, Some(expected), Some(actual))
-        }
-        Some(Evidence::Output { output, written, read }) => (None, Some(output), Some(written), Some(read)),
-        _ => (None, None, None, None),
-    };
-    json!({
-        "rule": finding.rule.id,
-        "severity": finding.severity.name(),
-        "target": finding.target.name(),
-        "message": finding.message,
-        "help": finding.help,
-        "line": finding.line,
-        "column": finding.column,
-        "conversation": conversation,
-        "output": output,
-        "expected": expected,
-        "actual": actual,
-    })
 }

@@ -10,12 +10,12 @@
 use std::cell::RefCell;
 
 use serde_json::Value;
-use unjinja_dynamic::{CallIds, Event};
+use unjinja_bindings::Step;
+use unjinja_dynamic::{CallIds, Chunk, Event};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::objects::Objects;
-use crate::turn::Step;
 use crate::{messages, operations};
 
 /// All that the module remembers.
@@ -168,10 +168,10 @@ fn head_of(head: &[u8]) -> Result<(String, Value), Failure> {
 pub extern "C" fn push(number: u32, length: u32, kind: u32) -> u32 {
     STATE.with_borrow_mut(|state| {
         let input = std::mem::take(&mut state.input);
-        let bytes = input.get(..length as usize).unwrap_or_default();
+        let piece = Chunk::from(input.get(..length as usize).unwrap_or_default());
         let step = match kind {
-            0 => Step::Push(bytes),
-            kind => Step::Token(bytes, kind == 2),
+            0 => Step::Push(piece),
+            kind => Step::token(piece, kind == 2),
         };
         let count = step_of(state, number, step);
         state.input = input;
@@ -192,7 +192,7 @@ fn step_of(state: &mut State, number: u32, step: Step<'_>) -> u32 {
     records.clear();
     match objects.turn(number) {
         Ok(turn) => {
-            turn.borrow_mut().run(step, |event| record(event, records, output));
+            turn.borrow_mut().reader.run(step, |event| record(event, records, output));
             u32::try_from(records.len() / 4).unwrap_or(0)
         }
         Err(failure) => {

@@ -1,11 +1,12 @@
 //! Loading a model: from a template, the bytes of a file, a spec, or by its name.
 
 use serde_json::{Value, json};
-use unjinja_dynamic::{FormatSpec, Input, Loader, Model, Overlay, Source, SpecialTokens, Status};
+use unjinja_bindings::{FailureKind, loader, reasoning_markers, restored_model};
+use unjinja_dynamic::{Input, Loader, Model, Source, SpecialTokens};
 use unjinja_source::SourceErrorKind;
 
 use crate::arguments::Arguments;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// A model, and how it was loaded.
 pub(crate) struct ModelObject {
@@ -24,13 +25,8 @@ pub(crate) struct ModelOrigin {
 impl ModelOrigin {
     /// An input with the overlay and the name that were given.
     fn new(arguments: &mut Arguments, input: Input) -> Result<Self, Failure> {
-        let mut loader = Loader::new();
         let overlay = arguments.text("overlay")?;
-        if let Some(text) = &overlay {
-            let overlay = Overlay::from_toml(text, "overlay")
-                .map_err(|error| Failure::new(FailureKind::Load, error.to_string()))?;
-            loader = loader.overlay(overlay);
-        }
+        let mut loader = loader(overlay.as_deref())?;
         if let Some(name) = arguments.text("name")? {
             loader = loader.name(&name);
         }
@@ -145,30 +141,21 @@ pub(crate) fn from_state(mut arguments: Arguments) -> Result<ModelObject, Failur
     let token = |name: &str| tokens[name].as_str().map(str::to_owned);
     let others = tokens["others"].as_object().cloned().unwrap_or_default();
     let tokens = SpecialTokens { bos: token("bos"), eos: token("eos"), others };
-    let spec = FormatSpec::from_toml(&text, "spec.toml").map_err(unjinja_dynamic::LoadError::from)?;
+    let model = restored_model(&text, &template, tokens.clone())?;
     let mut origin = ModelOrigin::new(&mut arguments, Input::text(template))?;
     // An explanation analyses the template anew, and then the overlay counts.
-    origin.loader = origin.loader.name(&spec.template.name).tokens(tokens.clone());
-    let committed = Loader::new().name(&spec.template.name).tokens(tokens).committed_spec(spec).only_given_overlays();
-    let model = committed.load(origin.input.clone())?.model()?;
+    origin.loader = origin.loader.name(model.name()).tokens(tokens);
     Ok(ModelObject { model, origin })
 }
 
 /// What JavaScript shows of a model.
 pub(crate) fn facts(model: &Model) -> Value {
     let spec = model.spec();
-    let reasoning = &spec.reasoning;
-    let marked = !(reasoning.start.is_empty() && reasoning.end.is_empty());
-    let status = match model.status() {
-        Status::Supported => "supported",
-        Status::Partial => "partial",
-        Status::Unsupported => "unsupported",
-    };
     json!({
         "name": model.name(),
-        "status": status,
+        "status": model.status().name(),
         "gaps": model.gaps(),
         "preservedTokens": spec.tokens.preserved,
-        "reasoningMarkers": marked.then_some([reasoning.start.as_str(), reasoning.end.as_str()]),
+        "reasoningMarkers": reasoning_markers(model),
     })
 }

@@ -8,10 +8,10 @@ use serde_json::Value;
 use unjinja_dynamic::{CallIds, Conversation, Request};
 use unjinja_dynamic::{Model, Tools};
 
-use crate::chunks::Chunks;
-use crate::failure::{Failure, FailureKind};
+use crate::chunks::ChunksObject;
+use crate::failure::Failure;
 use crate::loading::ModelObject;
-use crate::turn::TurnReader;
+use crate::turn::TurnObject;
 
 /// Tools that were read once.
 #[derive(Clone)]
@@ -38,8 +38,8 @@ pub(crate) enum Object {
     #[cfg(feature = "full")]
     Request(Box<RequestObject>),
     /// Shared with the writers of its chunks.
-    Turn(Rc<RefCell<TurnReader>>),
-    Chunks(Box<Chunks>),
+    Turn(Rc<RefCell<TurnObject>>),
+    Chunks(Box<ChunksObject>),
 }
 
 /// All objects. A number is used again once its object was removed.
@@ -50,8 +50,7 @@ pub(crate) struct Objects {
 }
 
 fn disposed(what: &str) -> Failure {
-    let text = format!("this {what} was disposed of; make another, or dispose of it later");
-    Failure::new(FailureKind::State, text)
+    Failure::state(format!("this {what} was disposed of; make another, or dispose of it later"))
 }
 
 impl Objects {
@@ -115,14 +114,14 @@ impl Objects {
         }
     }
 
-    pub(crate) fn turn(&self, number: u32) -> Result<&Rc<RefCell<TurnReader>>, Failure> {
+    pub(crate) fn turn(&self, number: u32) -> Result<&Rc<RefCell<TurnObject>>, Failure> {
         match self.get(number) {
             Some(Object::Turn(turn)) => Ok(turn),
             _ => Err(disposed("Stream")),
         }
     }
 
-    pub(crate) fn chunks(&mut self, number: u32) -> Result<&mut Chunks, Failure> {
+    pub(crate) fn chunks(&mut self, number: u32) -> Result<&mut ChunksObject, Failure> {
         match self.get_mut(number) {
             Some(Object::Chunks(chunks)) => Ok(chunks),
             _ => Err(disposed("writer of chunks")),

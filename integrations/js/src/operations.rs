@@ -4,14 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use unjinja_dynamic::Chunk;
+#[cfg(feature = "full")]
+use unjinja_bindings::parse_request;
+use unjinja_bindings::{Step, TurnReader, parse};
+use unjinja_dynamic::{Chunk, Model, Options};
 use unjinja_runtime::close_json;
 
 use crate::arguments::Arguments;
-use crate::chunks::{self, Chunks};
+use crate::chunks::{self, ChunksObject};
 use crate::failure::Failure;
 use crate::objects::{Object, Objects};
-use crate::turn::{Step, TurnReader};
 #[cfg(feature = "full")]
 use crate::{checks, explaining, grammars};
 use crate::{loading, messages, options, prompts};
@@ -38,22 +40,25 @@ pub(crate) fn run(
             let model = objects.model(number)?;
             let options = options::parser_options(&mut arguments, model, objects)?;
             arguments.done()?;
-            Object::Turn(Rc::new(RefCell::new(TurnReader::new(model, options))))
+            turn(model, &options)
         }
         #[cfg(feature = "full")]
         "request.stream" => {
             let request = objects.request(number)?;
-            Object::Turn(Rc::new(RefCell::new(TurnReader::new(&request.model, request.request.options().clone()))))
+            turn(&request.model, request.request.options())
         }
         "stream.openai" | "stream.anthropic" => {
             let form = if name == "stream.openai" { "openai" } else { "anthropic" };
-            let chunks = Chunks::new(objects.turn(number)?, form, &mut arguments)?;
+            let chunks = ChunksObject::new(objects.turn(number)?, form, &mut arguments)?;
             arguments.done()?;
             Object::Chunks(Box::new(chunks))
         }
         "chunks.push" => {
             let (now, special) = (arguments.number("now")?.unwrap_or(0), arguments.flag("special")?);
-            let step = special.map_or(Step::Push(bytes), |special| Step::Token(bytes, special));
+            let step = match special {
+                Some(special) => Step::token(Chunk::from(bytes), special),
+                None => Step::Push(Chunk::from(bytes)),
+            };
             return Ok(objects.chunks(number)?.step(step, None, now));
         }
         "chunks.finish" => {
@@ -71,6 +76,11 @@ pub(crate) fn run(
     };
     let facts = if let Object::Model(loaded) = &made { loading::facts(&loaded.model) } else { Value::Null };
     Ok(json!({ "object": objects.add(made), "facts": facts }).to_string())
+}
+
+/// The beginning of a turn.
+fn turn(model: &Model, options: &Options) -> Object {
+    Object::Turn(Rc::new(RefCell::new(TurnReader::new(model, options).into())))
 }
 
 /// The operations that make no object and write no chunks.
@@ -103,9 +113,7 @@ fn answer(
             let model = objects.model(number)?;
             let options = options::parser_options(&mut arguments, model, objects)?;
             arguments.done()?;
-            let mut message = model.parse(Chunk::from(bytes), &options);
-            message.note_stripped_tokens(model.parser().program(), &options);
-            messages::message(&message)
+            messages::message(&parse(model, Chunk::from(bytes), &options))
         }
         #[cfg(feature = "full")]
         "request.prompt" => prompts::value(objects.request(number)?.request.prompt()),
@@ -117,9 +125,7 @@ fn answer(
         #[cfg(feature = "full")]
         "request.parse" => {
             let request = objects.request(number)?;
-            let mut message = request.request.parse(Chunk::from(bytes));
-            message.note_stripped_tokens(request.model.parser().program(), request.request.options());
-            messages::message(&message)
+            messages::message(&parse_request(&request.model, &request.request, Chunk::from(bytes)))
         }
         #[cfg(feature = "full")]
         "request.grammar" => grammars::of_request(objects.request(number)?, arguments)?,
@@ -128,19 +134,19 @@ fn answer(
             let (tool, written) = (arguments.needed("name")?, arguments.text("written")?);
             objects.request(number)?.call_ids.next(&tool, written.as_deref()).into()
         }
-        "stream.message" => messages::message(objects.turn(number)?.borrow().message()),
+        "stream.message" => messages::message(objects.turn(number)?.borrow().reader.message()),
         #[cfg(feature = "full")]
         "stream.spans" => {
             let last = arguments.flag("$last")?.unwrap_or(false);
             objects.turn(number)?.borrow_mut().spans(&String::from_utf8_lossy(bytes), last)
         }
-        "stream.channel" => objects.turn(number)?.borrow().channel().into(),
-        "stream.held" => objects.turn(number)?.borrow().held().into(),
+        "stream.channel" => objects.turn(number)?.borrow().reader.channel().into(),
+        "stream.held" => objects.turn(number)?.borrow().reader.stream().held().into(),
         "stream.tokenCounts" => {
-            let (reasoning, content) = objects.turn(number)?.borrow().token_counts();
-            json!({ "reasoning": reasoning, "content": content })
+            let counts = objects.turn(number)?.borrow().reader.stream().token_counts();
+            json!({ "reasoning": counts.reasoning, "content": counts.content })
         }
-        "stream.reset" => objects.turn(number)?.borrow_mut().reset().into(),
+        "stream.reset" => objects.turn(number)?.borrow_mut().reader.reset().into(),
         "tools.names" => {
             let names = objects.tools(number)?.tools.iter().map(|tool| tool.name.as_str());
             Value::from(names.collect::<Vec<_>>())

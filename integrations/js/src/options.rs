@@ -1,10 +1,11 @@
 //! The options of a parser, from the arguments of `parse` and `stream`.
 
 use serde_json::Value;
-use unjinja_dynamic::{CutCalls, Model, Options, ToolChoice, Tools, Unparsed};
+use unjinja_bindings::{FailureKind, TOOL_CHOICES, callable, cut_calls, tool_choice, unparsed};
+use unjinja_dynamic::{Model, Options, ToolChoice, Tools};
 
 use crate::arguments::{Arguments, expected, shown};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::objects::{Objects, ToolList};
 
 /// The options of a parser.
@@ -17,11 +18,7 @@ pub(crate) fn parser_options(arguments: &mut Arguments, model: &Model, objects: 
     if let Some(list) = tools(arguments, objects)? {
         options = options.tools(&list.tools);
     }
-    match choice(arguments)? {
-        ToolChoice::None => options = options.callable::<String>([]),
-        ToolChoice::Named(name) => options = options.callable([name]),
-        ToolChoice::Auto | ToolChoice::Required => {}
-    }
+    options = callable(options, choice(arguments)?);
     if let Some(on) = arguments.flag("thinking")? {
         options = options.thinking(on);
     }
@@ -39,21 +36,14 @@ pub(crate) fn parser_options(arguments: &mut Arguments, model: &Model, objects: 
 
 /// Where broken markup goes, and what becomes of calls that are cut off.
 pub(crate) fn handling(arguments: &mut Arguments) -> Result<Options, Failure> {
-    let unparsed = match arguments.text("unparsed")?.as_deref() {
-        None | Some("content") => Unparsed::Content,
-        Some("separate") => Unparsed::Separate,
-        Some(other) => {
-            let text = format!("unparsed: {other:?} is unknown; use \"content\" or \"separate\"");
-            return Err(Failure::request(text));
-        }
-    };
-    let cut = arguments.text("cutCalls")?;
-    let cut = cut.as_deref().map_or(Ok(CutCalls::default()), |name| {
-        CutCalls::named(name).ok_or_else(|| {
-            Failure::request(format!("cutCalls: {name:?} is unknown; use \"keep\", \"close\" or \"drop\""))
-        })
-    })?;
-    Ok(Options::new().unparsed(unparsed).cut_calls(cut))
+    let mut options = Options::new();
+    if let Some(word) = arguments.text("unparsed")? {
+        options = options.unparsed(unparsed(&word)?);
+    }
+    if let Some(word) = arguments.text("cutCalls")? {
+        options = options.cut_calls(cut_calls("cutCalls", &word)?);
+    }
+    Ok(options)
 }
 
 /// The tools of a request: a list, its JSON text, or an object that was made of one.
@@ -79,18 +69,9 @@ pub(crate) fn tool_list(value: Value) -> Result<ToolList, Failure> {
 
 /// OpenAI's `tool_choice`.
 pub(crate) fn choice(arguments: &mut Arguments) -> Result<ToolChoice, Failure> {
-    let Some(value) = arguments.value("toolChoice") else { return Ok(ToolChoice::Auto) };
-    match value.as_str() {
-        Some("auto") => return Ok(ToolChoice::Auto),
-        Some("required") => return Ok(ToolChoice::Required),
-        Some("none") => return Ok(ToolChoice::None),
-        _ => {}
-    }
-    if let Some(name) = value.pointer("/function/name").and_then(Value::as_str) {
-        return Ok(ToolChoice::Named(name.to_owned()));
-    }
-    let next = "use \"auto\", \"required\", \"none\" or {\"type\": \"function\", \"function\": {\"name\": …}}";
-    Err(Failure::request(format!("toolChoice: {} is unknown; {next}", shown(&value))))
+    let value = arguments.value("toolChoice").unwrap_or_default();
+    let unknown = || Failure::request(format!("toolChoice: {} is unknown; {TOOL_CHOICES}", shown(&value)));
+    tool_choice(&value).ok_or_else(unknown)
 }
 
 /// What the prompt has of the assistant's turn: a `Prompt` knows it, and in a text it is found.

@@ -1,6 +1,7 @@
 //! What a linter reports: a finding of a rule about a template, and the evidence that shows it. Plain data; nothing here
 //! renders or judges.
 
+use serde::Serialize;
 use serde_json::Value;
 use unjinja_render::SourcePosition;
 
@@ -108,6 +109,64 @@ impl Finding {
     pub(crate) fn at_most(mut self, severity: Severity) -> Self {
         self.severity = self.severity.min(severity);
         self
+    }
+}
+
+/// A finding, for programs: what `unjinja lint --format json` prints.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FindingDocument<'f> {
+    /// The name of the rule; docs/lint.md lists them.
+    rule: &'static str,
+    /// How bad it is. If there is an `error`, or with `--strict` a `warning`, the exit code is 1.
+    severity: Severity,
+    /// What the finding is about.
+    target: Target,
+    /// What happens, and to whom.
+    message: &'f str,
+    /// What to change; empty if nothing can be changed.
+    help: &'f str,
+    /// The line of the template, from 1: of the statement that the finding is about. Null if it is not known.
+    line: Option<u32>,
+    /// The character in the line, from 1; null if it is not known.
+    column: Option<u32>,
+    /// The smallest conversation that shows it, as `unjinja render` takes it; null if none is needed.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
+    conversation: Option<&'f Value>,
+    /// For response templates: the smallest output that shows it.
+    output: Option<&'f str>,
+    /// What the template should make of it: a piece of the prompt, or a sentence; of an output, the message as JSON.
+    expected: Option<&'f str>,
+    /// What it makes of it, or the error.
+    actual: Option<&'f str>,
+}
+
+impl<'f> FindingDocument<'f> {
+    /// What programs are told of a finding.
+    pub fn new(finding: &'f Finding) -> Self {
+        let (mut conversation, mut output, mut texts) = (None, None, None);
+        match &finding.evidence {
+            Some(Evidence::Conversation { conversation: given, expected, actual }) => {
+                (conversation, texts) = (Some(given), Some((expected, actual)));
+            }
+            Some(Evidence::Output { output: given, written, read }) => {
+                (output, texts) = (Some(given.as_str()), Some((written, read)));
+            }
+            _ => {}
+        }
+        Self {
+            rule: finding.rule.id,
+            severity: finding.severity,
+            target: finding.target,
+            message: &finding.message,
+            help: &finding.help,
+            line: finding.line,
+            column: finding.column,
+            conversation,
+            output,
+            expected: texts.map(|(expected, _)| expected.as_str()),
+            actual: texts.map(|(_, actual)| actual.as_str()),
+        }
     }
 }
 

@@ -34,7 +34,7 @@ mod values;
 mod variables;
 
 pub use examine::{contexts, lint, syntax_error};
-pub use finding::{Evidence, Finding, Target};
+pub use finding::{Evidence, Finding, FindingDocument, Target};
 pub use fix::{Repaired, can_fix, fix};
 pub use options::LintOptions;
 pub use response::lint_response_template;

@@ -9,13 +9,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
 use crate::error::{RequestError, at_place};
+use crate::keywords::Keywords;
 
 /// As the main thread has it: a template nests as deep there as here.
 const STACK: usize = 8 << 20;
 
 /// How many threads work: the number that the caller gave, or one for each processor.
-pub(crate) fn threads_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
-    let Some(given) = given else { return Ok(thread::available_parallelism().map_or(1, usize::from)) };
+pub(crate) fn threads_of(keywords: &Keywords<'_, '_>) -> PyResult<usize> {
+    let Some(given): Option<Bound<'_, PyAny>> = keywords.optional("threads")? else {
+        return Ok(thread::available_parallelism().map_or(1, usize::from));
+    };
     match given.extract::<usize>() {
         Ok(threads) if threads > 0 => Ok(threads),
         Err(_) if !given.is_instance_of::<PyInt>() => {

@@ -12,6 +12,7 @@ use unjinja_spec::nearest;
 
 use crate::error::{RequestError, model_error};
 use crate::json;
+use crate::keywords::Keywords;
 use crate::message::Message;
 use crate::tools::tools_of;
 
@@ -42,16 +43,36 @@ pub(crate) fn messages_of(messages: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// What `Model.render` and `Encoder.encode` take, by their names in Python.
+#[derive(Clone)]
 pub(crate) struct Arguments<'a, 'py> {
     pub(crate) messages: &'a Bound<'py, PyAny>,
-    pub(crate) tools: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) tools: Option<Bound<'py, PyAny>>,
     pub(crate) thinking: Option<bool>,
     pub(crate) add_generation_prompt: bool,
     pub(crate) as_given: bool,
     pub(crate) variables: Option<&'a Bound<'py, PyDict>>,
 }
 
-impl Arguments<'_, '_> {
+impl<'a, 'py> Arguments<'a, 'py> {
+    /// For a prompt that is made as the template is meant.
+    pub(crate) fn of_turn(messages: &'a Bound<'py, PyAny>, keywords: Keywords<'a, 'py>) -> PyResult<Self> {
+        Ok(Self {
+            messages,
+            tools: keywords.optional("tools")?,
+            thinking: keywords.optional("thinking")?,
+            add_generation_prompt: true,
+            as_given: false,
+            variables: keywords.rest(),
+        })
+    }
+
+    /// For a text of any kind.
+    pub(crate) fn of_text(messages: &'a Bound<'py, PyAny>, keywords: Keywords<'a, 'py>) -> PyResult<Self> {
+        let add_generation_prompt = keywords.take("add_generation_prompt", true)?;
+        let as_given = keywords.take("as_given", false)?;
+        Ok(Self { add_generation_prompt, as_given, ..Self::of_turn(messages, keywords)? })
+    }
+
     /// The conversation for a template that reads these variables. `method` is the method of Python that took the arguments, for errors.
     pub(crate) fn conversation(&self, reads: Reads<'_>, method: &str) -> PyResult<Conversation> {
         let messages = messages_of(self.messages)?;
@@ -59,7 +80,7 @@ impl Arguments<'_, '_> {
         if self.as_given {
             conversation = conversation.as_given();
         }
-        if let Some(tools) = tools_of(self.tools)? {
+        if let Some(tools) = tools_of(self.tools.as_ref())? {
             conversation = conversation.tools(tools.get().json.clone());
         }
         if let Some(on) = self.thinking {

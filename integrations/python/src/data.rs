@@ -1,5 +1,6 @@
 //! What the classes that hold data have in common. Such a class tells its fields, in the order of its constructor's parameters;
-//! `repr`, `pickle`, `copy`, `hash` and `to_dict` are made of them, so an object is always made again by a call of its class.
+//! `repr`, `pickle`, `copy`, `hash` and `to_dict` are made of them, so an object is always made again by a call of its class. Classes
+//! that are data alone are written in Python, in `unjinja/_data.py`.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -99,6 +100,17 @@ impl<'py> Fields<'py> {
         }
         Ok(dict)
     }
+}
+
+/// A class of `unjinja/_data.py`.
+pub(crate) fn class_of<'py>(py: Python<'py>, class: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("unjinja._data")?.getattr(class)
+}
+
+/// An object of a class of `unjinja/_data.py`. `fields` become a dict of its fields.
+pub(crate) fn object<'py>(py: Python<'py>, class: &str, fields: impl IntoPyObject<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let fields = fields.into_bound_py_any(py)?;
+    class_of(py, class)?.call((), Some(fields.cast::<PyDict>()?))
 }
 
 /// What `__reduce__` returns: a callable, and its arguments.

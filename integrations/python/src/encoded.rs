@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList};
 use unjinja_tokens::{Encoded as RustEncoded, Label as RustLabel, Spelled as RustSpelled};
 
-use crate::data::{Fields, Reduced, no_list};
+use crate::data::{Fields, Reduced, no_list, object};
 use crate::error::RequestError;
 use crate::json::{self, Json};
 use crate::label::{Label, labels_of, objects};
@@ -59,7 +59,7 @@ impl Encoded {
             .needed("offsets", self.offsets())?
             .needed("text", self.text())?
             .needed("messages", &self.messages)?
-            .optional("spelled", self.spelled(), no_list(py))
+            .optional("spelled", self.spelled(py)?, no_list(py))
     }
 }
 
@@ -118,8 +118,8 @@ impl Encoded {
 
     /// The control tokens that texts of the conversation spell. They became ordinary tokens.
     #[getter]
-    fn spelled(&self) -> Vec<Spelled> {
-        self.spelled.clone()
+    fn spelled<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.spelled.iter().map(|spelled| object(py, "Spelled", spelled.clone())).collect()
     }
 
     /// For each token whether the model writes it: a list of bools, what training learns from.
@@ -152,54 +152,12 @@ impl Encoded {
     }
 }
 
-/// A control token that a text of a conversation spells.
-///
-/// Args:
-///     token: The text of the token.
-///     path: The field in which it begins, such as `messages[1].content`.
-///     offset: Where it begins and ends in `Encoded.text`, in characters.
-#[pyclass(frozen, eq, from_py_object, get_all, module = "unjinja")]
-#[derive(Clone, PartialEq)]
-pub(crate) struct Spelled {
-    /// The text of the token.
+/// The fields of a `unjinja.Spelled`.
+#[derive(Clone, FromPyObject, IntoPyObject, PartialEq)]
+struct Spelled {
     token: String,
-    /// The field in which it begins, such as `messages[1].content`.
     path: String,
-    /// Where it begins and ends in `Encoded.text`, in characters.
     offset: (usize, usize),
-}
-
-impl Spelled {
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
-        Fields::new(py, "Spelled")
-            .needed("token", &self.token)?
-            .needed("path", &self.path)?
-            .needed("offset", self.offset)
-    }
-}
-
-#[pymethods]
-impl Spelled {
-    #[new]
-    fn made(token: String, path: String, offset: (usize, usize)) -> Self {
-        Self { token, path, offset }
-    }
-
-    #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: (&'static str, &'static str, &'static str) = ("token", "path", "offset");
-
-    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
-        self.fields(py)?.hash()
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.fields(py)?.repr()
-    }
-
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        this.get().fields(this.py())?.reduced(this.get_type())
-    }
 }
 
 /// Counts characters, because Python does.

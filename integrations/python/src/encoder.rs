@@ -3,25 +3,25 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use serde_json::Value;
 use unjinja_dynamic::{Conversation, Options, SpecialTokens};
-use unjinja_tokens::{Encoder as RustEncoder, TokensError};
+use unjinja_tokens::{Bridge, Encoder as RustEncoder, TokensError};
 
 use crate::batch::{elements, in_threads, threads_of};
-use crate::bridge::{Bridge, Decoded, Rewrite};
+use crate::bridge::{Decoded, bridge_object, rewrite_object};
 use crate::conversation::{Arguments, messages_of};
 use crate::data::Reduced;
 use crate::encoded::Encoded;
 use crate::error::{LoadError, RequestError, batch_error, is_refused, tokens_error};
 use crate::json;
+use crate::keywords::Keywords;
 use crate::loading::load;
 use crate::message::Message;
 use crate::model::Model;
-use crate::options::{Known, spelled_of};
+use crate::options::{parser_options, shared_options, spelled_of};
 use crate::prompt::turn_of;
 use crate::token_stream::TokenStream;
 use crate::tokenizer::{known_ids_of, vocabulary_in, vocabulary_of};
@@ -63,7 +63,7 @@ impl Encoder {
     /// its own.
     fn element(&self, method: &str, element: &Bound<'_, PyAny>, given: &Arguments<'_, '_>) -> PyResult<Conversation> {
         let Ok(row) = element.cast::<PyMapping>() else {
-            return self.conversation(method, &Arguments { messages: element, ..*given });
+            return self.conversation(method, &Arguments { messages: element, ..given.clone() });
         };
         let value = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
             Ok(if row.contains(name)? { Some(row.get_item(name)?).filter(|value| !value.is_none()) } else { None })
@@ -79,21 +79,23 @@ impl Encoder {
         if let Some(more) = &more {
             variables.update(more.cast::<PyMapping>().map_err(PyErr::from)?)?;
         }
-        let tools = tools.as_ref().or(given.tools);
-        self.conversation(method, &Arguments { messages: &messages, tools, variables: Some(&variables), ..*given })
+        let tools = tools.or_else(|| given.tools.clone());
+        self.conversation(
+            method,
+            &Arguments { messages: &messages, tools, variables: Some(&variables), ..given.clone() },
+        )
     }
 
-    /// The text of a prompt that was given as a text, ids, or an `Encoded`.
-    fn prompt<'py>(&self, prompt: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(prompt) = prompt.filter(|prompt| !prompt.is_none()) else { return Ok(None) };
+    /// What a prompt that was given as a text, ids, or an `Encoded` has of the assistant's turn.
+    fn turn_of(&self, prompt: &Bound<'_, PyAny>) -> PyResult<String> {
         if prompt.is_instance_of::<PyString>() {
-            return Ok(Some(prompt.clone()));
+            return turn_of(self.encoder.model(), prompt);
         }
         let text = match prompt.cast::<Encoded>() {
             Ok(encoded) => encoded.get().text().to_owned(),
             Err(_) => self.text(&self.ids_of(prompt, "prompt")?),
         };
-        Ok(Some(PyString::new(prompt.py(), &text).into_any()))
+        Ok(self.encoder.model().turn_of(&text).to_owned())
     }
 
     /// Token ids that the tokenizer has.
@@ -108,9 +110,10 @@ impl Encoder {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn options(&self, known: Known<'_, '_>) -> PyResult<Options> {
-        let prompt = self.prompt(known.prompt)?;
-        Known { prompt: prompt.as_ref(), ..known }.options(self.encoder.model())
+    fn options(&self, keywords: Keywords<'_, '_>) -> PyResult<Options> {
+        let options = parser_options(&keywords, |prompt| self.turn_of(prompt))?;
+        keywords.done()?;
+        Ok(options)
     }
 
     fn read(&self, ids: &[u32], options: &Options) -> unjinja_tokens::Decoded {
@@ -125,7 +128,7 @@ impl Encoder {
     }
 
     fn continued(&self, turn: &SampledTurn) -> Result<Bridge, TokensError> {
-        self.encoder.bridge(&turn.conversation, &turn.sampled, &turn.new_messages).map(Bridge::from)
+        self.encoder.bridge(&turn.conversation, &turn.sampled, &turn.new_messages)
     }
 }
 
@@ -235,24 +238,19 @@ impl Encoder {
     ///     variables: Any other keyword argument is a variable of the template. Raises TypeError, with the nearest name, if the
     ///         template does not read it. `now`, a `datetime.datetime`, is the time that the template is told; the default is the
     ///         local time, as in transformers.
-    #[pyo3(signature = (
-        messages, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, spelled="text", **variables
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn encode(
+    #[pyo3(
+        signature = (messages, **variables),
+        text_signature = "($self, messages, *, tools=None, thinking=None, add_generation_prompt=True, as_given=False, spelled='text', **variables)"
+    )]
+    fn encode<'py>(
         &self,
-        py: Python<'_>,
-        messages: &Bound<'_, PyAny>,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        add_generation_prompt: bool,
-        as_given: bool,
-        spelled: &str,
-        variables: Option<&Bound<'_, PyDict>>,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Encoded> {
-        let options = spelled_of(spelled)?;
-        let given = Arguments { messages, tools, thinking, add_generation_prompt, as_given, variables };
-        let conversation = self.conversation("encode", &given)?;
+        let keywords = Keywords::new("Encoder.encode", variables);
+        let options = spelled_of(&keywords)?;
+        let conversation = self.conversation("encode", &Arguments::of_text(messages, keywords)?)?;
         let encoded = py.detach(|| self.encoder.encode_with(&conversation, &options).map(|done| Encoded::new(&done)));
         encoded.map_err(tokens_error)
     }
@@ -270,25 +268,20 @@ impl Encoder {
     ///     spelled: What becomes of a control token that a text spells: `"text"`, `"refuse"` or `"trust"`, as in `encode`.
     ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
     ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
-    #[pyo3(signature = (
-        conversations, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, spelled="text", threads=None,
-        **variables
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn encode_batch(
+    #[pyo3(
+        signature = (conversations, **variables),
+        text_signature = "($self, conversations, *, tools=None, thinking=None, add_generation_prompt=True, as_given=False, spelled='text', \
+            threads=None, **variables)"
+    )]
+    fn encode_batch<'py>(
         &self,
-        py: Python<'_>,
-        conversations: &Bound<'_, PyAny>,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        add_generation_prompt: bool,
-        as_given: bool,
-        spelled: &str,
-        threads: Option<&Bound<'_, PyAny>>,
-        variables: Option<&Bound<'_, PyDict>>,
+        py: Python<'py>,
+        conversations: &Bound<'py, PyAny>,
+        variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Encoded>> {
-        let (options, threads) = (spelled_of(spelled)?, threads_of(threads)?);
-        let given = Arguments { messages: conversations, tools, thinking, add_generation_prompt, as_given, variables };
+        let keywords = Keywords::new("Encoder.encode_batch", variables);
+        let (options, threads) = (spelled_of(&keywords)?, threads_of(&keywords)?);
+        let given = Arguments::of_text(conversations, keywords)?;
         let asked = elements(conversations, "conversations", |one| self.element("encode_batch", one, &given))?;
         let work = |asked: &Conversation| self.encoder.encode_with(asked, &options).map(|done| Encoded::new(&done));
         py.detach(|| in_threads(&asked, threads, work)).map_err(|error| batch_error(py, "conversations", error))
@@ -315,41 +308,18 @@ impl Encoder {
     ///         another.
     ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` to complete its arguments, or `"drop"` to take it for
     ///         broken markup. Raises RequestError if it is another.
-    #[pyo3(signature = (
-        ids, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
-        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", cut_calls="keep",
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn decode(
+    #[pyo3(
+        signature = (ids, **options),
+        text_signature = "($self, ids, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=True, \
+            extract_reasoning=True, calls_end_reasoning=True, json_response=False, unparsed='content', cut_calls='keep')"
+    )]
+    fn decode<'py>(
         &self,
-        py: Python<'_>,
-        ids: &Bound<'_, PyAny>,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        prompt: Option<&Bound<'_, PyAny>>,
-        continue_from: Option<&str>,
-        tool_choice: Option<&Bound<'_, PyAny>>,
-        parallel_tool_calls: bool,
-        extract_reasoning: bool,
-        calls_end_reasoning: bool,
-        json_response: bool,
-        unparsed: &str,
-        cut_calls: &str,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Decoded> {
-        let options = self.options(Known {
-            tools,
-            thinking,
-            prompt,
-            continue_from,
-            tool_choice,
-            parallel_tool_calls,
-            extract_reasoning,
-            calls_end_reasoning,
-            json_response,
-            unparsed,
-            cut_calls,
-            special_tokens: None,
-        })?;
+        let options = self.options(Keywords::new("Encoder.decode", options))?;
         let ids = self.ids_of(ids, "ids")?;
         let decoded = py.detach(|| self.read(&ids, &options));
         self.decoded(py, decoded)
@@ -369,47 +339,27 @@ impl Encoder {
     ///     unparsed: Where broken markup goes: `"content"` or `"separate"`.
     ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` or `"drop"`.
     ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
-    #[pyo3(signature = (
-        outputs, *, prompts=None, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=true, extract_reasoning=true,
-        unparsed="content", cut_calls="keep", threads=None,
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn decode_batch(
+    #[pyo3(
+        signature = (outputs, **options),
+        text_signature = "($self, outputs, *, prompts=None, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=True, \
+            extract_reasoning=True, unparsed='content', cut_calls='keep', threads=None)"
+    )]
+    fn decode_batch<'py>(
         &self,
-        py: Python<'_>,
-        outputs: &Bound<'_, PyAny>,
-        prompts: Option<&Bound<'_, PyAny>>,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        tool_choice: Option<&Bound<'_, PyAny>>,
-        parallel_tool_calls: bool,
-        extract_reasoning: bool,
-        unparsed: &str,
-        cut_calls: &str,
-        threads: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        outputs: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Decoded>> {
-        let threads = threads_of(threads)?;
-        let shared = self.options(Known {
-            tools,
-            thinking,
-            prompt: None,
-            continue_from: None,
-            tool_choice,
-            parallel_tool_calls,
-            extract_reasoning,
-            calls_end_reasoning: true,
-            json_response: false,
-            unparsed,
-            cut_calls,
-            special_tokens: None,
-        })?;
+        let keywords = Keywords::new("Encoder.decode_batch", options);
+        let (threads, shared) = (threads_of(&keywords)?, shared_options(&keywords)?);
+        let prompts = keywords.optional("prompts")?;
+        keywords.done()?;
         let outputs = elements(outputs, "outputs", |ids| self.ids_of(ids, "ids"))?;
-        let prompts = match prompts.filter(|prompts| !prompts.is_none()) {
+        let prompts: Vec<Option<String>> = match prompts {
             None => vec![None; outputs.len()],
-            Some(prompts) => elements(prompts, "prompts", |prompt| {
-                let turn = |prompt: Bound<'_, PyAny>| turn_of(self.encoder.model(), &prompt);
-                self.prompt(Some(prompt))?.map(turn).transpose()
-            })?,
+            Some(prompts) => {
+                elements(&prompts, "prompts", |prompt| (!prompt.is_none()).then(|| self.turn_of(prompt)).transpose())?
+            }
         };
         if prompts.len() != outputs.len() {
             let text = format!("prompts: there are {} and {} outputs; give one for each", prompts.len(), outputs.len());
@@ -442,39 +392,13 @@ impl Encoder {
     ///     json_response: Whether the answer has to be JSON, for a response schema.
     ///     unparsed: Where broken markup goes: `"content"` or `"separate"`.
     ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` or `"drop"`; calls then come when they are closed.
-    #[pyo3(signature = (
-        *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
-        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", cut_calls="keep",
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn stream(
-        &self,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        prompt: Option<&Bound<'_, PyAny>>,
-        continue_from: Option<&str>,
-        tool_choice: Option<&Bound<'_, PyAny>>,
-        parallel_tool_calls: bool,
-        extract_reasoning: bool,
-        calls_end_reasoning: bool,
-        json_response: bool,
-        unparsed: &str,
-        cut_calls: &str,
-    ) -> PyResult<TokenStream> {
-        let options = self.options(Known {
-            tools,
-            thinking,
-            prompt,
-            continue_from,
-            tool_choice,
-            parallel_tool_calls,
-            extract_reasoning,
-            calls_end_reasoning,
-            json_response,
-            unparsed,
-            cut_calls,
-            special_tokens: None,
-        })?;
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=True, \
+            extract_reasoning=True, calls_end_reasoning=True, json_response=False, unparsed='content', cut_calls='keep')"
+    )]
+    fn stream(&self, options: Option<&Bound<'_, PyDict>>) -> PyResult<TokenStream> {
+        let options = self.options(Keywords::new("Encoder.stream", options))?;
         Ok(TokenStream::new(&self.encoder, &options))
     }
 
@@ -486,19 +410,20 @@ impl Encoder {
     ///     tools: The tools that the request offers, as in `encode`.
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
     ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
-    #[pyo3(signature = (messages, *, tools=None, thinking=None, **variables))]
-    fn rewrite(
+    #[pyo3(
+        signature = (messages, **variables),
+        text_signature = "($self, messages, *, tools=None, thinking=None, **variables)"
+    )]
+    fn rewrite<'py>(
         &self,
-        py: Python<'_>,
-        messages: &Bound<'_, PyAny>,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        variables: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Option<Rewrite>> {
-        let given = Arguments { messages, tools, thinking, add_generation_prompt: true, as_given: false, variables };
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        variables: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let given = Arguments::of_turn(messages, Keywords::new("Encoder.rewrite", variables))?;
         let conversation = self.conversation("rewrite", &given)?;
         let rewrite = py.detach(|| self.encoder.rewrite(&conversation)).map_err(tokens_error)?;
-        Ok(rewrite.as_ref().map(Rewrite::new))
+        rewrite.map(|rewrite| rewrite_object(py, rewrite)).transpose()
     }
 
     /// The ids that follow a turn which the model wrote: the new messages, such as the results of calls, and the beginning of the next
@@ -512,23 +437,23 @@ impl Encoder {
     ///     tools: The tools that the request offers, as in `encode`.
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
     ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
-    #[pyo3(signature = (messages, sampled, new_messages, *, tools=None, thinking=None, **variables))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn bridge(
+    #[pyo3(
+        signature = (messages, sampled, new_messages, **variables),
+        text_signature = "($self, messages, sampled, new_messages, *, tools=None, thinking=None, **variables)"
+    )]
+    fn bridge<'py>(
         &self,
-        py: Python<'_>,
-        messages: &Bound<'_, PyAny>,
-        sampled: &Bound<'_, PyAny>,
-        new_messages: &Bound<'_, PyAny>,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        variables: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Bridge> {
-        let given = Arguments { messages, tools, thinking, add_generation_prompt: true, as_given: false, variables };
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        sampled: &Bound<'py, PyAny>,
+        new_messages: &Bound<'py, PyAny>,
+        variables: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = Arguments::of_turn(messages, Keywords::new("Encoder.bridge", variables))?;
         let conversation = self.conversation("bridge", &given)?;
         let sampled = self.ids_of(sampled, "sampled")?;
         let turn = SampledTurn { conversation, sampled, new_messages: messages_of(new_messages)? };
-        py.detach(|| self.continued(&turn)).map_err(tokens_error)
+        bridge_object(py, py.detach(|| self.continued(&turn)).map_err(tokens_error)?)
     }
 
     /// Bridges many turns on several threads. Other threads of Python continue meanwhile. Returns a list with a `Bridge` or, where
@@ -540,19 +465,19 @@ impl Encoder {
     ///     thinking: Sets the variable that switches reasoning, as in `encode`.
     ///     threads: How many threads work. The default is one for each processor. Raises RequestError if it is less than 1.
     ///     variables: Any other keyword argument is a variable of the template, and `now` the time that it is told.
-    #[pyo3(signature = (turns, *, tools=None, thinking=None, threads=None, **variables))]
+    #[pyo3(
+        signature = (turns, **variables),
+        text_signature = "($self, turns, *, tools=None, thinking=None, threads=None, **variables)"
+    )]
     fn bridge_batch<'py>(
         &self,
         py: Python<'py>,
         turns: &Bound<'py, PyAny>,
-        tools: Option<&Bound<'py, PyAny>>,
-        thinking: Option<bool>,
-        threads: Option<&Bound<'_, PyAny>>,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let threads = threads_of(threads)?;
-        let shared =
-            Arguments { messages: turns, tools, thinking, add_generation_prompt: true, as_given: false, variables };
+        let keywords = Keywords::new("Encoder.bridge_batch", variables);
+        let threads = threads_of(&keywords)?;
+        let shared = Arguments::of_turn(turns, keywords)?;
         let turns = elements(turns, "turns", |turn| {
             let (messages, sampled, new_messages) =
                 turn.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
@@ -566,7 +491,7 @@ impl Encoder {
         };
         let bridges = py.detach(|| in_threads(&turns, threads, work));
         let object = |bridge: Result<Bridge, TokensError>| match bridge {
-            Ok(bridge) => bridge.into_bound_py_any(py),
+            Ok(bridge) => bridge_object(py, bridge),
             Err(error) => Ok(tokens_error(error).into_value(py).into_bound(py).into_any()),
         };
         bridges.map_err(|error| batch_error(py, "turns", error))?.into_iter().map(object).collect()

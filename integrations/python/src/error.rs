@@ -3,6 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use unjinja_bindings::{Failure, FailureKind};
 use unjinja_dynamic::ModelError;
 use unjinja_tokens::TokensError;
 
@@ -43,8 +44,17 @@ pub(crate) fn at_place(py: Python<'_>, place: &str, error: PyErr) -> PyErr {
 
 /// The exception for an error of the model.
 pub(crate) fn model_error(error: ModelError) -> PyErr {
-    match error {
-        ModelError::Render(_) | ModelError::NoTemplate { .. } => RenderError::new_err(error.to_string()),
-        _ => LoadError::new_err(error.to_string()),
-    }
+    raised(error.into())
+}
+
+/// The exception for a failure.
+pub(crate) fn raised(failure: Failure) -> PyErr {
+    let make = match failure.kind {
+        FailureKind::Load => LoadError::new_err,
+        FailureKind::Render => RenderError::new_err,
+        FailureKind::Tools => ToolsError::new_err,
+        FailureKind::Grammar => GrammarError::new_err,
+        FailureKind::Request => RequestError::new_err,
+    };
+    make(failure.message)
 }

@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyString};
 use unjinja_dynamic::Event as RustEvent;
 
 use crate::data::{Fields, Reduced};
-use crate::message::Diagnostic;
+use crate::message::diagnostic_object;
 
 /// One piece of a message. `kind` is its name in snake case. Use `match`:
 ///
@@ -46,7 +46,7 @@ pub(crate) enum Event {
     ToolCallEnd { index: usize, complete: bool },
     /// Something unusual about the output. Its text is in the other events. `diagnostic` says what it is.
     #[pyo3(constructor = (diagnostic))]
-    Diagnostic { diagnostic: Py<Diagnostic> },
+    Diagnostic { diagnostic: Py<PyAny> },
 }
 
 impl Event {
@@ -64,7 +64,7 @@ impl Event {
             RustEvent::ToolCallArguments { index, json } => Self::ToolCallArguments { index, json: text(json) },
             RustEvent::ToolCallEnd { index, complete } => Self::ToolCallEnd { index, complete },
             RustEvent::Diagnostic(ref diagnostic) => {
-                Self::Diagnostic { diagnostic: Py::new(py, Diagnostic(diagnostic.clone()))? }
+                Self::Diagnostic { diagnostic: diagnostic_object(py, diagnostic)?.unbind() }
             }
             _ => return Ok(None),
         }))
@@ -115,7 +115,7 @@ impl Event {
         dict.set_item("event", self.kind())?;
         dict.update(self.fields(py)?.dict()?.as_mapping())?;
         if let Self::Diagnostic { diagnostic } = self {
-            dict.set_item("diagnostic", diagnostic.get().to_dict(py)?)?;
+            dict.set_item("diagnostic", diagnostic.call_method0(py, "to_dict")?)?;
         }
         Ok(dict)
     }

@@ -14,6 +14,7 @@ mod event;
 mod export;
 mod grammar;
 mod json;
+mod keywords;
 mod label;
 mod lint;
 mod loading;
@@ -38,9 +39,9 @@ mod _lib {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::bridge::{Bridge, Decoded, Rewrite};
+    use crate::bridge::Decoded;
     #[pymodule_export]
-    use crate::encoded::{Encoded, Spelled};
+    use crate::encoded::Encoded;
     #[pymodule_export]
     use crate::encoder::Encoder;
     #[pymodule_export]
@@ -50,21 +51,17 @@ mod _lib {
     #[pymodule_export]
     use crate::event::Event;
     #[pymodule_export]
-    use crate::export::{Example, Export, Loss};
-    #[pymodule_export]
-    use crate::grammar::Grammar;
-    #[pymodule_export]
     use crate::label::Label;
     #[pymodule_export]
-    use crate::lint::{Finding, lint, lint_template};
+    use crate::lint::{lint, lint_template};
     #[pymodule_export]
-    use crate::message::{Diagnostic, Message, ToolCall, pickled_message};
+    use crate::message::{Message, closed, pickled_message, sentence};
     #[pymodule_export]
     use crate::model::{Model, pickled_model};
     #[pymodule_export]
     use crate::openai::OpenAIChunks;
     #[pymodule_export]
-    use crate::read_back::{Alternative, ConversationReader, ReadConversation, ReadMessage};
+    use crate::read_back::ConversationReader;
     #[pymodule_export]
     use crate::request::Request;
     #[pymodule_export]
@@ -75,8 +72,6 @@ mod _lib {
     use crate::token_stream::TokenStream;
     #[pymodule_export]
     use crate::tools::Tools;
-    #[pymodule_export]
-    use crate::training::TrainingTemplate;
 
     /// Runs the command `unjinja` with these arguments, without the name of the program. Returns the exit code.
     #[pyfunction]

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use unjinja_dynamic::{Loader, Model, ModelError, Overlay};
+use unjinja_bindings::loader;
+use unjinja_dynamic::{Loader, Model, ModelError};
 
-use crate::error::{LoadError, model_error};
+use crate::error::{model_error, raised};
 
 /// How a model is loaded. Loading takes milliseconds, so it is done without the interpreter's lock.
 pub(crate) fn load(
@@ -14,13 +15,9 @@ pub(crate) fn load(
     overlay: Option<&str>,
     work: impl FnOnce(Loader) -> Result<Model, ModelError> + Send,
 ) -> PyResult<Model> {
-    let mut loader = Loader::new();
+    let mut loader = loader(overlay).map_err(raised)?;
     if let Some(folder) = cache {
         loader = loader.cache(folder);
-    }
-    if let Some(text) = overlay {
-        let overlay = Overlay::from_toml(text, "overlay").map_err(|error| LoadError::new_err(error.to_string()))?;
-        loader = loader.overlay(overlay);
     }
     py.detach(|| work(loader)).map_err(model_error)
 }

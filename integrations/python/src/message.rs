@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
@@ -12,7 +12,7 @@ use unjinja_dynamic::{
 };
 use unjinja_server::{CallIdShape, CallIds};
 
-use crate::data::{Fields, NO_TEXT, Reduced, no_list};
+use crate::data::{Fields, NO_TEXT, Reduced, class_of, no_list, object};
 use crate::error::RequestError;
 use crate::json;
 
@@ -70,7 +70,8 @@ impl Message {
 
     /// OpenAI's message as JSON, with these ids of calls.
     fn value(&self, ids: &[String]) -> PyResult<Value> {
-        let mut value = by_serde(&self.message)?;
+        let mut value =
+            serde_json::to_value(&self.message).map_err(|error| RequestError::new_err(error.to_string()))?;
         let calls = value.get_mut("tool_calls").and_then(Value::as_array_mut);
         for (call, id) in calls.into_iter().flatten().zip(ids) {
             if let Some(fields) = call.as_object_mut() {
@@ -86,9 +87,9 @@ impl Message {
         Fields::new(py, "Message")
             .optional("content", self.content(), NO_TEXT)?
             .optional("reasoning_content", self.reasoning_content(), NO_TEXT)?
-            .optional("tool_calls", self.tool_calls(), no_list(py))?
+            .optional("tool_calls", self.tool_calls(py)?, no_list(py))?
             .optional("unparsed", self.unparsed(), NO_TEXT)?
-            .optional("diagnostics", self.diagnostics(), no_list(py))
+            .optional("diagnostics", self.diagnostics(py)?, no_list(py))
     }
 }
 
@@ -102,15 +103,18 @@ impl Message {
     fn made(
         content: String,
         reasoning_content: String,
-        tool_calls: Vec<PyRef<'_, ToolCall>>,
+        tool_calls: Vec<Bound<'_, PyAny>>,
         unparsed: String,
-        diagnostics: Vec<PyRef<'_, Diagnostic>>,
-    ) -> Self {
+        diagnostics: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let mut message = RustMessage::default();
         (message.content, message.reasoning_content, message.unparsed) = (content, reasoning_content, unparsed);
-        message.tool_calls.extend(tool_calls.iter().map(|call| call.0.clone()));
-        message.diagnostics.extend(diagnostics.iter().map(|diagnostic| diagnostic.0.clone()));
-        Self { message, shape: CallIdShape::default(), ids: OnceLock::new() }
+        let calls = fields_of(tool_calls, "ToolCall", "tool_calls")?;
+        message.tool_calls.extend(calls.into_iter().map(CallFields::call));
+        for noted in fields_of::<DiagnosticFields>(diagnostics, "Diagnostic", "diagnostics")? {
+            message.diagnostics.push(noted.diagnostic()?);
+        }
+        Ok(Self { message, shape: CallIdShape::default(), ids: OnceLock::new() })
     }
 
     #[classattr]
@@ -137,14 +141,14 @@ impl Message {
 
     /// The calls, in the order of the output.
     #[getter]
-    fn tool_calls(&self) -> Vec<ToolCall> {
-        self.message.tool_calls.iter().cloned().map(ToolCall).collect()
+    fn tool_calls<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.message.tool_calls.iter().map(|call| object(py, "ToolCall", CallFields::of(call))).collect()
     }
 
     /// What was unusual about the output.
     #[getter]
-    fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.message.diagnostics.iter().cloned().map(Diagnostic).collect()
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.message.diagnostics.iter().map(|noted| diagnostic_object(py, noted)).collect()
     }
 
     /// OpenAI's message, as a dict with `role`, `content`, and what is not empty of `reasoning_content`, `tool_calls` and
@@ -206,197 +210,81 @@ pub(crate) fn pickled_message(
     Ok(Message { message, shape, ids: ids.map(OnceLock::from).unwrap_or_default() })
 }
 
-/// One call of a tool.
-///
-/// Args:
-///     name: The function's name.
-///     arguments: The arguments as JSON text.
-///     id: The id that the model wrote, or None.
-///     complete: Whether the model closed the call.
-#[pyclass(frozen, eq, module = "unjinja")]
-#[derive(PartialEq)]
-pub(crate) struct ToolCall(RustCall);
+/// The fields of a `unjinja.ToolCall`.
+#[derive(FromPyObject, IntoPyObject)]
+struct CallFields {
+    name: String,
+    arguments: String,
+    id: Option<String>,
+    complete: bool,
+}
 
-impl ToolCall {
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
-        Fields::new(py, "ToolCall")
-            .needed("name", self.name())?
-            .needed("arguments", self.arguments())?
-            .or_none("id", self.id())?
-            .optional("complete", self.0.complete, true)
+impl CallFields {
+    fn of(call: &RustCall) -> Self {
+        let RustCall { name, arguments, id, complete, .. } = call.clone();
+        Self { name, arguments, id, complete }
+    }
+
+    fn call(self) -> RustCall {
+        let mut call = RustCall::new(self.name, self.arguments);
+        (call.id, call.complete) = (self.id, self.complete);
+        call
     }
 }
 
-#[pymethods]
-impl ToolCall {
-    #[new]
-    #[pyo3(signature = (name, arguments, id=None, complete=true))]
-    fn made(name: String, arguments: String, id: Option<String>, complete: bool) -> Self {
-        let mut call = RustCall::new(name, arguments);
-        (call.id, call.complete) = (id, complete);
-        Self(call)
-    }
-
-    #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: (&'static str, &'static str, &'static str, &'static str) =
-        ("name", "arguments", "id", "complete");
-
-    /// The id that the model wrote, or None.
-    #[getter]
-    fn id(&self) -> Option<&str> {
-        self.0.id.as_deref()
-    }
-
-    /// The function's name.
-    #[getter]
-    fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    /// The arguments as JSON text. They may be broken if the call is malformed or incomplete.
-    #[getter]
-    fn arguments(&self) -> &str {
-        &self.0.arguments
-    }
-
-    /// Whether the model closed the call.
-    #[getter]
-    fn complete(&self) -> bool {
-        self.0.complete
-    }
-
-    /// The arguments as a Python value, as `json.loads` reads it. Raises RequestError if they are not JSON.
-    fn arguments_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        static READ: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let read = READ.import(py, "unjinja._json", "value_of")?;
-        read.call1((&self.0.arguments,)).map_err(|error| {
-            let text = format!("the arguments of {:?} cannot be read as JSON: {}", self.0.name, error.value(py));
-            if error.is_instance_of::<PyValueError>(py) { RequestError::new_err(text) } else { error }
-        })
-    }
-
-    /// The arguments, completed so that they are JSON at any moment of a stream.
-    fn closed_arguments(&self) -> String {
-        self.0.closed_arguments()
-    }
-
-    /// OpenAI's form of a call: `type`, `function` with `name` and `arguments`, and `id` if the model wrote one.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &by_serde(&self.0)?)
-    }
-
-    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
-        self.fields(py)?.hash()
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.fields(py)?.repr()
-    }
-
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        this.get().fields(this.py())?.reduced(this.get_type())
-    }
+/// The fields of a `unjinja.Diagnostic`.
+#[derive(FromPyObject, IntoPyObject)]
+pub(crate) struct DiagnosticFields {
+    kind: String,
+    call: Option<usize>,
+    at: Option<usize>,
+    detail: String,
+    expected: String,
 }
 
-/// Something unusual about an output. It never means that text was lost. As a text, it is the sentence for people.
-///
-/// Args:
-///     kind: Its kind, such as `unknown_tool`. Raises RequestError if there is no such kind.
-///     call: The position of the call that it concerns, from 0, or None.
-///     at: The byte of the output from which on it holds, or None.
-///     detail: The name or text that it concerns.
-///     expected: What was expected instead.
-#[pyclass(frozen, eq, module = "unjinja")]
-#[derive(PartialEq)]
-pub(crate) struct Diagnostic(pub(crate) RustDiagnostic);
-
-impl Diagnostic {
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
-        Fields::new(py, "Diagnostic")
-            .needed("kind", self.kind())?
-            .or_none("call", self.0.call)?
-            .or_none("at", self.0.at)?
-            .optional("detail", self.detail(), NO_TEXT)?
-            .optional("expected", self.expected(), NO_TEXT)
-    }
-}
-
-#[pymethods]
-impl Diagnostic {
-    #[new]
-    #[pyo3(signature = (kind, call=None, at=None, detail="", expected=""))]
-    fn made(kind: &str, call: Option<usize>, at: Option<usize>, detail: &str, expected: &str) -> PyResult<Self> {
-        let kind: DiagnosticKind = serde_json::from_value(Value::from(kind))
+impl DiagnosticFields {
+    fn diagnostic(self) -> PyResult<RustDiagnostic> {
+        let kind: DiagnosticKind = serde_json::from_value(Value::from(self.kind))
             .map_err(|error| RequestError::new_err(format!("kind: {error}")))?;
-        let mut diagnostic = RustDiagnostic::new(kind, call, detail).expected(expected);
-        diagnostic.at = at;
-        Ok(Self(diagnostic))
-    }
-
-    #[classattr]
-    #[pyo3(name = "__match_args__")]
-    const MATCH_ARGS: (&'static str, &'static str, &'static str, &'static str, &'static str) =
-        ("kind", "call", "at", "detail", "expected");
-
-    /// Its kind, such as `unknown_tool`.
-    #[getter]
-    fn kind(&self) -> &'static str {
-        self.0.kind.name()
-    }
-
-    /// The position of the call that it concerns, from 0, or None.
-    #[getter]
-    fn call(&self) -> Option<usize> {
-        self.0.call
-    }
-
-    /// The byte of the output from which on it holds, or None.
-    #[getter]
-    fn at(&self) -> Option<usize> {
-        self.0.at
-    }
-
-    /// The name or text that it concerns.
-    #[getter]
-    fn detail(&self) -> &str {
-        &self.0.detail
-    }
-
-    /// What was expected instead.
-    #[getter]
-    fn expected(&self) -> &str {
-        &self.0.expected
-    }
-
-    /// The sentence for people.
-    #[getter]
-    fn message(&self) -> String {
-        self.0.to_string()
-    }
-
-    /// The diagnostic as a dict: `kind`, and what is not empty of `call`, `at`, `detail` and `expected`.
-    pub(crate) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &by_serde(&self.0)?)
-    }
-
-    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
-        self.fields(py)?.hash()
-    }
-
-    fn __str__(&self) -> String {
-        self.message()
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.fields(py)?.repr()
-    }
-
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        this.get().fields(this.py())?.reduced(this.get_type())
+        let mut diagnostic = RustDiagnostic::new(kind, self.call, self.detail).expected(self.expected);
+        diagnostic.at = self.at;
+        Ok(diagnostic)
     }
 }
 
-fn by_serde(value: &impl serde::Serialize) -> PyResult<Value> {
-    serde_json::to_value(value).map_err(|error| RequestError::new_err(error.to_string()))
+/// A `unjinja.Diagnostic`.
+pub(crate) fn diagnostic_object<'py>(py: Python<'py>, noted: &RustDiagnostic) -> PyResult<Bound<'py, PyAny>> {
+    let RustDiagnostic { kind, call, at, detail, expected, .. } = noted.clone();
+    object(py, "Diagnostic", DiagnosticFields { kind: kind.name().to_owned(), call, at, detail, expected })
+}
+
+/// The sentence of a diagnostic for people. Raises RequestError if there is no such kind.
+#[pyfunction]
+#[pyo3(name = "_sentence")]
+pub(crate) fn sentence(diagnostic: DiagnosticFields) -> PyResult<String> {
+    Ok(diagnostic.diagnostic()?.to_string())
+}
+
+/// The arguments of a call, completed so that they are JSON.
+#[pyfunction]
+#[pyo3(name = "_closed")]
+pub(crate) fn closed(arguments: &str) -> String {
+    RustCall::new("", arguments).closed_arguments()
+}
+
+/// The fields of objects of a class of `unjinja/_data.py`.
+fn fields_of<'py, T: FromPyObjectOwned<'py>>(
+    objects: Vec<Bound<'py, PyAny>>,
+    class: &str,
+    name: &str,
+) -> PyResult<Vec<T>> {
+    let fields = objects.into_iter().map(|object| {
+        if !object.is_instance(&class_of(object.py(), class)?)? {
+            let kind = object.get_type().name()?;
+            let text = format!("argument '{name}': '{kind}' object is not an instance of '{class}'");
+            return Err(PyTypeError::new_err(text));
+        }
+        object.extract().map_err(Into::into)
+    });
+    fields.collect()
 }

@@ -10,20 +10,19 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use serde_json::Value;
-use unjinja_dynamic::{
-    Conversation, FormatSpec, GrammarOptions, Loader, Model as RustModel, Options, RequestOptions, SpecialTokens,
-    Status,
-};
+use unjinja_bindings::{grammar, parse, reasoning_markers, restored_model, target};
+use unjinja_dynamic::{Conversation, GrammarOptions, Loader, Model as RustModel, RequestOptions, SpecialTokens};
 
 use crate::conversation::{Arguments, Reads, messages_of};
-use crate::data::Reduced;
-use crate::error::{GrammarError, LoadError, model_error};
-use crate::export::Export;
-use crate::grammar::{Grammar, schema_of, target_of};
+use crate::data::{Reduced, object};
+use crate::error::{LoadError, model_error, raised};
+use crate::export::export_object;
+use crate::grammar::{grammar_object, schema_of};
 use crate::json;
+use crate::keywords::Keywords;
 use crate::loading::load;
 use crate::message::Message;
-use crate::options::{Known, choice_of, cut_calls_of, unparsed_of};
+use crate::options::{choice_of, handling, parser_options};
 use crate::prompt::{prompt_object, turn_of};
 use crate::request::Request;
 use crate::stream::Stream;
@@ -91,12 +90,10 @@ pub(crate) fn pickled_model(
         return Err(LoadError::new_err("tokens: expected a dict"));
     };
     let made = py.detach(|| {
-        let Some(template) = template else { return Loader::new().from_spec(spec) };
-        let spec = FormatSpec::from_toml(spec, "spec.toml").map_err(unjinja_dynamic::LoadError::from)?;
-        let loader = Loader::new().name(&spec.template.name).tokens(SpecialTokens { bos, eos, others });
-        loader.committed_spec(spec).from_template(template)
+        let Some(template) = template else { return Ok(Loader::new().from_spec(spec)?) };
+        restored_model(spec, template, SpecialTokens { bos, eos, others })
     });
-    made.map(Model::from).map_err(model_error)
+    made.map(Model::from).map_err(raised)
 }
 
 #[pymethods]
@@ -197,11 +194,7 @@ impl Model {
     /// `supported`, `partial` or `unsupported`: how much of what the template renders is read.
     #[getter]
     fn status(&self) -> &'static str {
-        match self.model.status() {
-            Status::Supported => "supported",
-            Status::Partial => "partial",
-            Status::Unsupported => "unsupported",
-        }
+        self.model.status().name()
     }
 
     /// What is missing, one sentence each; empty if the model is supported.
@@ -232,9 +225,7 @@ impl Model {
     /// writes no reasoning.
     #[getter]
     fn reasoning_markers(&self) -> Option<(&str, &str)> {
-        let reasoning = &self.model.spec().reasoning;
-        let marked = !(reasoning.start.is_empty() && reasoning.end.is_empty());
-        marked.then_some((reasoning.start.as_str(), reasoning.end.as_str()))
+        reasoning_markers(&self.model)
     }
 
     /// Renders a conversation. The messages are handed over in the forms that the template reads, as the table `[messages]` of the
@@ -256,21 +247,19 @@ impl Model {
     ///         the nearest name, if the template does not read it. What `apply_chat_template` takes and does not show to the
     ///         template, such as `tokenize`, has no effect. `now`, a `datetime.datetime`, is the time that the template is told with
     ///         `strftime_now`; the default is the local time.
-    #[pyo3(signature = (messages, *, tools=None, thinking=None, add_generation_prompt=true, as_given=false, **variables))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    #[pyo3(
+        signature = (messages, **variables),
+        text_signature = "($self, messages, *, tools=None, thinking=None, add_generation_prompt=True, as_given=False, **variables)"
+    )]
     fn render<'py>(
         &self,
         py: Python<'py>,
         messages: &Bound<'py, PyAny>,
-        tools: Option<&Bound<'py, PyAny>>,
-        thinking: Option<bool>,
-        add_generation_prompt: bool,
-        as_given: bool,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let given = Arguments { messages, tools, thinking, add_generation_prompt, as_given, variables };
+        let given = Arguments::of_text(messages, Keywords::new("Model.render", variables))?;
         let conversation = given.conversation(self.reads(), "render")?;
-        if !add_generation_prompt {
+        if !given.add_generation_prompt {
             let text = py.detach(|| self.model.render(&conversation)).map_err(model_error)?;
             return prompt_object(py, &text, "");
         }
@@ -303,38 +292,32 @@ impl Model {
     ///     variables: Any other keyword argument is a variable of the template. Raises TypeError, with the nearest name, if the
     ///         template does not read it. `now` is the time that it is told, as in
     ///         `render`.
-    #[pyo3(signature = (
-        messages, *, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=true, response_schema=None,
-        unparsed="content", cut_calls="keep", **variables
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    #[pyo3(
+        signature = (messages, **variables),
+        text_signature = "($self, messages, *, tools=None, thinking=None, tool_choice=None, parallel_tool_calls=True, \
+            response_schema=None, unparsed='content', cut_calls='keep', **variables)"
+    )]
     fn request<'py>(
         &self,
         py: Python<'py>,
         messages: &Bound<'py, PyAny>,
-        tools: Option<&Bound<'py, PyAny>>,
-        thinking: Option<bool>,
-        tool_choice: Option<&Bound<'py, PyAny>>,
-        parallel_tool_calls: bool,
-        response_schema: Option<&Bound<'py, PyAny>>,
-        unparsed: &str,
-        cut_calls: &str,
         variables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Request> {
-        let conversation =
-            self.reads().with_variables("request", Conversation::new(messages_of(messages)?), variables)?;
-        let parsing = Options::new().unparsed(unparsed_of(unparsed)?).cut_calls(cut_calls_of(cut_calls)?);
+        let keywords = Keywords::new("Model.request", variables);
         let mut options = RequestOptions::new()
-            .tool_choice(choice_of(tool_choice)?)
-            .parallel_tool_calls(parallel_tool_calls)
-            .parsing(parsing);
-        if let Some(on) = thinking {
+            .tool_choice(choice_of(&keywords)?)
+            .parallel_tool_calls(keywords.take("parallel_tool_calls", true)?)
+            .parsing(handling(&keywords)?);
+        if let Some(on) = keywords.optional("thinking")? {
             options = options.thinking(on);
         }
-        if let Some(schema) = schema_of(response_schema)? {
+        if let Some(schema) = schema_of(&keywords)? {
             options = options.response_schema(schema);
         }
-        let tools = tools_of(tools)?.map(|tools| tools.get().tools.clone()).unwrap_or_default();
+        let tools = tools_of(keywords.optional("tools")?.as_ref())?;
+        let tools = tools.map(|tools| tools.get().tools.clone()).unwrap_or_default();
+        let conversation = Conversation::new(messages_of(messages)?);
+        let conversation = self.reads().with_variables("request", conversation, keywords.rest())?;
         let request = py.detach(|| self.model.request(&conversation, &tools, &options)).map_err(model_error)?;
         Ok(Request::new(&self.model, request))
     }
@@ -369,46 +352,22 @@ impl Model {
     ///         another.
     ///     cut_calls: What becomes of a call that is cut off: `"keep"`, `"close"` to complete its arguments, or `"drop"` to take it for
     ///         broken markup; in a stream, calls then come when they are closed. Raises RequestError if it is another.
-    #[pyo3(signature = (
-        output, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
-        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", cut_calls="keep",
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn parse(
+    #[pyo3(
+        signature = (output, **options),
+        text_signature = "($self, output, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=True, \
+            extract_reasoning=True, calls_end_reasoning=True, json_response=False, unparsed='content', cut_calls='keep')"
+    )]
+    fn parse<'py>(
         &self,
-        py: Python<'_>,
-        output: &Bound<'_, PyAny>,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        prompt: Option<&Bound<'_, PyAny>>,
-        continue_from: Option<&str>,
-        tool_choice: Option<&Bound<'_, PyAny>>,
-        parallel_tool_calls: bool,
-        extract_reasoning: bool,
-        calls_end_reasoning: bool,
-        json_response: bool,
-        unparsed: &str,
-        cut_calls: &str,
+        py: Python<'py>,
+        output: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Message> {
-        let known = Known {
-            tools,
-            thinking,
-            prompt,
-            continue_from,
-            tool_choice,
-            parallel_tool_calls,
-            extract_reasoning,
-            calls_end_reasoning,
-            json_response,
-            unparsed,
-            cut_calls,
-            special_tokens: None,
-        };
-        let options = known.options(&self.model)?;
+        let keywords = Keywords::new("Model.parse", options);
+        let options = parser_options(&keywords, |prompt| turn_of(&self.model, prompt))?;
+        keywords.done()?;
         let text = chunk(output, "output")?;
-        let mut message = py.detach(|| self.model.parse(text, &options));
-        message.note_stripped_tokens(unjinja_dynamic::ChatParser::program(self.model.parser()), &options);
-        Ok(Message::new(&self.model, message))
+        Ok(Message::new(&self.model, py.detach(|| parse(&self.model, text, &options))))
     }
 
     /// A parser for one turn that arrives in pieces. The options are those of `parse`.
@@ -434,42 +393,20 @@ impl Model {
     ///         broken markup; in a stream, calls then come when they are closed. Raises RequestError if it is another.
     ///     special_tokens: The texts of the tokenizer's special tokens. A marker that holds one of them then counts only where it
     ///         arrives with `push_token(text, special=True)`. The default takes every text that spells a marker.
-    #[pyo3(signature = (
-        *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=true,
-        extract_reasoning=true, calls_end_reasoning=true, json_response=false, unparsed="content", cut_calls="keep",
-        special_tokens=None,
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn stream(
-        &self,
-        tools: Option<&Bound<'_, PyAny>>,
-        thinking: Option<bool>,
-        prompt: Option<&Bound<'_, PyAny>>,
-        continue_from: Option<&str>,
-        tool_choice: Option<&Bound<'_, PyAny>>,
-        parallel_tool_calls: bool,
-        extract_reasoning: bool,
-        calls_end_reasoning: bool,
-        json_response: bool,
-        unparsed: &str,
-        cut_calls: &str,
-        special_tokens: Option<Vec<String>>,
-    ) -> PyResult<Stream> {
-        let known = Known {
-            tools,
-            thinking,
-            prompt,
-            continue_from,
-            tool_choice,
-            parallel_tool_calls,
-            extract_reasoning,
-            calls_end_reasoning,
-            json_response,
-            unparsed,
-            cut_calls,
-            special_tokens,
-        };
-        Ok(Stream::new(&self.model, &known.options(&self.model)?))
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, tools=None, thinking=None, prompt=None, continue_from=None, tool_choice=None, parallel_tool_calls=True, \
+            extract_reasoning=True, calls_end_reasoning=True, json_response=False, unparsed='content', cut_calls='keep', \
+            special_tokens=None)"
+    )]
+    fn stream(&self, options: Option<&Bound<'_, PyDict>>) -> PyResult<Stream> {
+        let keywords = Keywords::new("Model.stream", options);
+        let mut options = parser_options(&keywords, |prompt| turn_of(&self.model, prompt))?;
+        if let Some(tokens) = keywords.optional::<Vec<String>>("special_tokens")? {
+            options = options.special_tokens(tokens);
+        }
+        keywords.done()?;
+        Ok(Stream::new(&self.model, &options))
     }
 
     /// A grammar for constrained sampling, with the schema of each tool in it. Raises GrammarError if the options cannot be met: a call
@@ -488,42 +425,37 @@ impl Model {
     ///     prompt: The prompt, a `Prompt` or a text. The grammar begins where it ends, whatever `thinking` is.
     ///     response_schema: A JSON schema for the answer: a dict, or True for any JSON. The default is any text. Raises RequestError if
     ///         it is no schema.
-    #[pyo3(signature = (
-        tools=None, kind="gbnf", *, tool_choice=None, parallel_tool_calls=true, thinking=None, prompt=None,
-        response_schema=None,
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn grammar(
+    #[pyo3(
+        signature = (tools=None, kind="gbnf", **options),
+        text_signature = "($self, tools=None, kind='gbnf', *, tool_choice=None, parallel_tool_calls=True, thinking=None, prompt=None, \
+            response_schema=None)"
+    )]
+    fn grammar<'py>(
         &self,
-        py: Python<'_>,
-        tools: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        tools: Option<&Bound<'py, PyAny>>,
         kind: &str,
-        tool_choice: Option<&Bound<'_, PyAny>>,
-        parallel_tool_calls: bool,
-        thinking: Option<bool>,
-        prompt: Option<&Bound<'_, PyAny>>,
-        response_schema: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Grammar> {
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let keywords = Keywords::new("Model.grammar", options);
         let mut options = GrammarOptions::new()
-            .target(target_of(kind)?)
-            .tool_choice(choice_of(tool_choice)?)
-            .parallel_tool_calls(parallel_tool_calls);
-        if let Some(on) = thinking {
+            .target(target(kind).map_err(raised)?)
+            .tool_choice(choice_of(&keywords)?)
+            .parallel_tool_calls(keywords.take("parallel_tool_calls", true)?);
+        if let Some(on) = keywords.optional("thinking")? {
             options = options.thinking(on);
         }
-        if let Some(prompt) = prompt.filter(|prompt| !prompt.is_none()) {
-            options = options.generation_prompt(turn_of(&self.model, prompt)?);
+        if let Some(prompt) = keywords.optional("prompt")? {
+            options = options.generation_prompt(turn_of(&self.model, &prompt)?);
         }
-        if let Some(schema) = schema_of(response_schema)? {
+        if let Some(schema) = schema_of(&keywords)? {
             options = options.response_schema(schema);
         }
+        keywords.done()?;
         let tools = tools_of(tools)?;
         let tools = tools.as_ref().map(|tools| &tools.get().tools);
-        let grammar = py.detach(|| match tools {
-            Some(tools) => self.model.grammar(tools, &options),
-            None => self.model.grammar_for_any(&options),
-        });
-        grammar.map(Grammar::new).map_err(|error| GrammarError::new_err(error.to_string()))
+        let grammar = py.detach(|| grammar(&self.model, tools, &options)).map_err(raised)?;
+        grammar_object(py, grammar)
     }
 
     /// Makes a response template of the chat template, and tries it with random conversations. As the command `unjinja export`. It
@@ -533,8 +465,8 @@ impl Model {
     ///     count: How many random conversations are tried.
     ///     seed: Where the random conversations begin: the same number gives the same ones.
     #[pyo3(signature = (*, count=200, seed=1))]
-    fn export(&self, py: Python<'_>, count: u32, seed: u64) -> PyResult<Export> {
-        py.detach(|| Export::new(&self.model, count, seed))
+    fn export<'py>(&self, py: Python<'py>, count: u32, seed: u64) -> PyResult<Bound<'py, PyAny>> {
+        export_object(py, &self.model, count, seed)
     }
 
     /// Puts `{% generation %}` into the chat template around what the model writes, and tries it. As `unjinja export --for training`. It
@@ -543,8 +475,8 @@ impl Model {
     /// Args:
     ///     keep_prefix: Whether the condition is changed that makes the template write earlier turns anew, where there is one.
     #[pyo3(signature = (*, keep_prefix=false))]
-    fn training_template(&self, py: Python<'_>, keep_prefix: bool) -> PyResult<TrainingTemplate> {
-        py.detach(|| TrainingTemplate::new(&self.model, keep_prefix))
+    fn training_template<'py>(&self, py: Python<'py>, keep_prefix: bool) -> PyResult<Bound<'py, PyAny>> {
+        object(py, "TrainingTemplate", py.detach(|| TrainingTemplate::new(&self.model, keep_prefix))?)
     }
 
     /// A model never changes, so it is its own copy.

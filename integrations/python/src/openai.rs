@@ -1,22 +1,20 @@
 //! OpenAI's chunks, as dicts.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
 use serde_json::Value;
-use unjinja_dynamic::Event;
-use unjinja_server::openai::{
-    ChatCompletionChunk, ChunkChoice, ChunkWriter, Delta, FunctionDelta, ReasoningName, ToolCallDelta,
-};
-use unjinja_server::{CallIds, Finish, Usage};
+use unjinja_bindings::{Chunks, Step, Written, finish};
+use unjinja_server::openai::{ChatCompletionChunk, ChunkChoice, Delta, FunctionDelta, ToolCallDelta};
+use unjinja_server::{Finish, Usage};
 
 use crate::data::not_copied;
-use crate::error::RequestError;
+use crate::error::{RequestError, raised};
 use crate::json;
-use crate::turn::{Step, TurnParser, chunk, token_of};
+use crate::turn::{Turn, chunk};
 
 /// Writes what a stream reads as `chat.completion.chunk` dicts. Made by `Stream.openai_chunks`.
 ///
@@ -28,98 +26,27 @@ use crate::turn::{Step, TurnParser, chunk, token_of};
 /// 'stop'
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct OpenAIChunks {
-    turn: Arc<TurnParser>,
-    settings: Settings,
-    answer: Mutex<Answer>,
-}
-
-/// What holds for all answers of a stream.
-pub(crate) struct Settings {
-    pub(crate) model: String,
-    pub(crate) reasoning: ReasoningName,
-    pub(crate) include_usage: bool,
-    pub(crate) diagnostics: bool,
-    /// The ids of calls, for a conversation without calls.
-    pub(crate) call_ids: CallIds,
-}
-
-/// What is known about the answer that is being written.
-struct Answer {
-    writer: ChunkWriter,
-    /// Its number in the turn; None if it has not begun.
-    number: Option<u64>,
-    /// Its last chunk was written.
-    closed: bool,
-    /// The ids of the calls before it, and of its own.
-    call_ids: Vec<String>,
-}
-
-/// The name of the field for reasoning.
-pub(crate) fn reasoning_name(name: &str) -> PyResult<ReasoningName> {
-    let names = [ReasoningName::ReasoningContent, ReasoningName::Reasoning];
-    names.into_iter().find(|known| known.field() == name).ok_or_else(|| {
-        let text = format!("reasoning: {name:?} is unknown; use \"reasoning_content\" or \"reasoning\"");
-        RequestError::new_err(text)
-    })
-}
-
-impl Settings {
-    fn writer(&self, call_ids: &[String]) -> ChunkWriter {
-        let ids = self.call_ids.clone().after(call_ids);
-        ChunkWriter::new(&*self.model, ids)
-            .reasoning(self.reasoning)
-            .include_usage(self.include_usage)
-            .diagnostics(self.diagnostics)
-    }
-}
-
-impl Answer {
-    /// Continues the answer of this number. Another answer than before gets a writer of its own.
-    fn resume(&mut self, number: u64, settings: &Settings) {
-        if self.number.is_some_and(|before| before != number) {
-            self.writer = settings.writer(&self.call_ids);
-            self.closed = false;
-        }
-        self.number = Some(number);
-    }
-
-    fn write(&mut self, event: &Event<'_>, chunks: &mut Vec<ChatCompletionChunk>) {
-        let written = self.writer.event(event);
-        let deltas = written.iter().flat_map(|chunk| &chunk.choices).flat_map(|choice| &choice.delta.tool_calls);
-        self.call_ids.extend(deltas.filter_map(|call| call.id.clone()));
-        chunks.extend(written);
-    }
+    turn: Arc<Turn>,
+    chunks: Mutex<Chunks>,
 }
 
 impl OpenAIChunks {
-    pub(crate) fn new(
-        turn: Arc<TurnParser>,
-        settings: Settings,
-        id: Option<String>,
-        created: Option<u64>,
-        call_ids: Vec<String>,
-    ) -> Self {
-        let mut writer = settings.writer(&call_ids);
-        if let Some(id) = id {
-            writer = writer.id(id);
-        }
-        if let Some(seconds) = created {
-            writer = writer.created(seconds);
-        }
-        let answer = Mutex::new(Answer { writer, number: None, closed: false, call_ids });
-        Self { turn, settings, answer }
+    pub(crate) fn new(turn: Arc<Turn>, chunks: Chunks) -> Self {
+        Self { turn, chunks: Mutex::new(chunks) }
     }
 
-    /// The chunks of a step. No object of Python is made while the answer is locked.
+    fn lock(&self) -> MutexGuard<'_, Chunks> {
+        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The chunks of a step. No object of Python is made while something is locked.
     fn step(&self, step: Step<'_>, end: Option<(&Finish, Option<Usage>)>) -> Vec<ChatCompletionChunk> {
-        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = Vec::new();
-        let begin = |answer: &mut Answer, number| answer.resume(number, &self.settings);
-        self.turn.run_for(step, &mut *answer, begin, |answer, event| answer.write(event, &mut chunks));
-        if let Some((finish, usage)) = end.filter(|_| !answer.closed) {
-            answer.closed = true;
-            chunks.extend(answer.writer.finish(finish, usage));
-        }
+        self.lock().step(&mut self.turn.lock(), step, end, None, |written| {
+            if let Written::OpenAi(written) = written {
+                chunks.extend(written);
+            }
+        });
         chunks
     }
 }
@@ -146,7 +73,7 @@ impl OpenAIChunks {
         token: &Bound<'py, PyAny>,
         special: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        dicts(py, &self.step(Step::Token(token_of(token, special)?), None))
+        dicts(py, &self.step(Step::token(chunk(token, "piece")?, special), None))
     }
 
     /// The output is over. A second call writes nothing. A push after the end begins another answer, with an id of its own.
@@ -163,7 +90,7 @@ impl OpenAIChunks {
         finish_reason: &str,
         usage: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let finish = finish_of(finish_reason)?;
+        let finish = finish("finish_reason", finish_reason).map_err(raised)?;
         let usage = usage.filter(|usage| !usage.is_none()).map(usage_of).transpose()?;
         dicts(py, &self.step(Step::Finish, Some((&finish, usage))))
     }
@@ -173,25 +100,7 @@ impl OpenAIChunks {
     }
 
     fn __repr__(&self) -> String {
-        format!("OpenAIChunks(model={:?})", self.settings.model)
-    }
-}
-
-/// Why the output ended, in the words of an engine.
-fn finish_of(reason: &str) -> PyResult<Finish> {
-    if Finish::is_failure(reason) {
-        let text = format!("finish_reason: {reason:?} says that the engine gave up; tell the client of an error");
-        return Err(RequestError::new_err(text));
-    }
-    match (Finish::from_reason(reason), reason) {
-        (Finish::Stop, "stop" | "eos" | "eos_token" | "end_turn" | "tool_calls" | "tool_use" | "function_call") => {
-            Ok(Finish::Stop)
-        }
-        (Finish::Stop, _) => {
-            let text = format!("finish_reason: {reason:?} is unknown; use \"stop\", \"length\" or \"content_filter\"");
-            Err(RequestError::new_err(text))
-        }
-        (finish, _) => Ok(finish),
+        format!("OpenAIChunks(model={:?})", self.lock().model())
     }
 }
 

@@ -2,110 +2,67 @@
 
 use pyo3::prelude::*;
 use serde_json::Value;
-use unjinja_dynamic::{CutCalls, Model, Options, ToolChoice, Unparsed};
+use unjinja_bindings::{TOOL_CHOICES, callable, cut_calls, tool_choice, unparsed};
+use unjinja_dynamic::{Options, ToolChoice};
 use unjinja_tokens::{EncodeOptions, SpelledTokens};
 
-use crate::error::RequestError;
+use crate::error::{RequestError, raised};
 use crate::json;
-use crate::prompt::turn_of;
+use crate::keywords::Keywords;
 use crate::tools::tools_of;
 
-/// What the caller knows about a turn. The methods that take these name them one by one, so that `help` shows them.
-pub(crate) struct Known<'a, 'py> {
-    pub(crate) tools: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) thinking: Option<bool>,
-    pub(crate) prompt: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) continue_from: Option<&'a str>,
-    pub(crate) tool_choice: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) parallel_tool_calls: bool,
-    pub(crate) extract_reasoning: bool,
-    pub(crate) calls_end_reasoning: bool,
-    pub(crate) json_response: bool,
-    pub(crate) unparsed: &'a str,
-    pub(crate) cut_calls: &'a str,
-    pub(crate) special_tokens: Option<Vec<String>>,
-}
-
-impl Known<'_, '_> {
-    pub(crate) fn options(self, model: &Model) -> PyResult<Options> {
-        let unparsed = unparsed_of(self.unparsed)?;
-        let mut options = Options::new()
-            .parallel_tool_calls(self.parallel_tool_calls)
-            .extract_reasoning(self.extract_reasoning)
-            .calls_end_reasoning(self.calls_end_reasoning)
-            .json_response(self.json_response)
-            .unparsed(unparsed)
-            .cut_calls(cut_calls_of(self.cut_calls)?);
-        if let Some(tools) = tools_of(self.tools)? {
-            options = options.tools(&tools.get().tools);
-        }
-        match choice_of(self.tool_choice)? {
-            ToolChoice::None => options = options.callable::<String>([]),
-            ToolChoice::Named(name) => options = options.callable([name]),
-            ToolChoice::Auto | ToolChoice::Required => {}
-        }
-        if let Some(on) = self.thinking {
-            options = options.thinking(on);
-        }
-        if let Some(prompt) = self.prompt.filter(|prompt| !prompt.is_none()) {
-            options = options.generation_prompt(turn_of(model, prompt)?);
-        }
-        if let Some(prefix) = self.continue_from {
-            options = options.continue_from(prefix);
-        }
-        if let Some(tokens) = self.special_tokens {
-            options = options.special_tokens(tokens);
-        }
-        Ok(options)
+/// The options that turns of a batch share.
+pub(crate) fn shared_options(keywords: &Keywords<'_, '_>) -> PyResult<Options> {
+    let mut options = callable(handling(keywords)?, choice_of(keywords)?)
+        .parallel_tool_calls(keywords.take("parallel_tool_calls", true)?)
+        .extract_reasoning(keywords.take("extract_reasoning", true)?);
+    if let Some(tools) = tools_of(keywords.optional("tools")?.as_ref())? {
+        options = options.tools(&tools.get().tools);
     }
-}
-
-/// Where broken markup goes.
-pub(crate) fn unparsed_of(name: &str) -> PyResult<Unparsed> {
-    match name {
-        "content" => Ok(Unparsed::Content),
-        "separate" => Ok(Unparsed::Separate),
-        other => {
-            let text = format!("unparsed: {other:?} is unknown; use \"content\" or \"separate\"");
-            Err(RequestError::new_err(text))
-        }
+    if let Some(on) = keywords.optional("thinking")? {
+        options = options.thinking(on);
     }
+    Ok(options)
 }
 
-/// What becomes of calls that are cut off.
-pub(crate) fn cut_calls_of(name: &str) -> PyResult<CutCalls> {
-    CutCalls::named(name).ok_or_else(|| {
-        RequestError::new_err(format!("cut_calls: {name:?} is unknown; use \"keep\", \"close\" or \"drop\""))
-    })
+/// The options of a parser. `turn_of` tells what a prompt has of the assistant's turn.
+pub(crate) fn parser_options<'py>(
+    keywords: &Keywords<'_, 'py>,
+    turn_of: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<String>,
+) -> PyResult<Options> {
+    let mut options = shared_options(keywords)?
+        .calls_end_reasoning(keywords.take("calls_end_reasoning", true)?)
+        .json_response(keywords.take("json_response", false)?);
+    if let Some(prompt) = keywords.optional("prompt")? {
+        options = options.generation_prompt(turn_of(&prompt)?);
+    }
+    if let Some(prefix) = keywords.optional::<String>("continue_from")? {
+        options = options.continue_from(prefix);
+    }
+    Ok(options)
+}
+
+/// Where broken markup goes, and what becomes of calls that are cut off.
+pub(crate) fn handling(keywords: &Keywords<'_, '_>) -> PyResult<Options> {
+    let word = |name, default: &str| keywords.take(name, default.to_owned());
+    let unparsed = unparsed(&word("unparsed", "content")?).map_err(raised)?;
+    Ok(Options::new()
+        .unparsed(unparsed)
+        .cut_calls(cut_calls("cut_calls", &word("cut_calls", "keep")?).map_err(raised)?))
 }
 
 /// OpenAI's `tool_choice`.
-pub(crate) fn choice_of(value: Option<&Bound<'_, PyAny>>) -> PyResult<ToolChoice> {
+pub(crate) fn choice_of(keywords: &Keywords<'_, '_>) -> PyResult<ToolChoice> {
+    let value = keywords.optional("tool_choice")?;
     let value =
-        value.map_or(Ok(Value::Null), |value| json::from_python(value, "tool_choice", RequestError::new_err))?;
-    match &value {
-        Value::Null => return Ok(ToolChoice::Auto),
-        Value::String(name) => match name.as_str() {
-            "auto" => return Ok(ToolChoice::Auto),
-            "required" => return Ok(ToolChoice::Required),
-            "none" => return Ok(ToolChoice::None),
-            _ => {}
-        },
-        Value::Object(object) => {
-            if let Some(name) = object.get("function").and_then(|function| function.get("name")).and_then(Value::as_str)
-            {
-                return Ok(ToolChoice::Named(name.to_owned()));
-            }
-        }
-        _ => {}
-    }
-    let next = "use \"auto\", \"required\", \"none\" or {\"type\": \"function\", \"function\": {\"name\": …}}";
-    Err(RequestError::new_err(format!("tool_choice: {value} is unknown; {next}")))
+        value.map_or(Ok(Value::Null), |value| json::from_python(&value, "tool_choice", RequestError::new_err))?;
+    tool_choice(&value).ok_or_else(|| RequestError::new_err(format!("tool_choice: {value} is unknown; {TOOL_CHOICES}")))
 }
 
 /// What becomes of control tokens that a text spells.
-pub(crate) fn spelled_of(name: &str) -> PyResult<EncodeOptions> {
-    let spelled = match name {
+pub(crate) fn spelled_of(keywords: &Keywords<'_, '_>) -> PyResult<EncodeOptions> {
+    let name: String = keywords.take("spelled", "text".to_owned())?;
+    let spelled = match name.as_str() {
         "text" => SpelledTokens::AsText,
         "refuse" => SpelledTokens::Refused,
         "trust" => SpelledTokens::Trusted,

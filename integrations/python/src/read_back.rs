@@ -7,11 +7,11 @@ use unjinja_tokens::{
     ReadMessage as RustMessage,
 };
 
-use crate::data::{Fields, NO_TEXT, Reduced, no_list};
+use crate::data::{Reduced, object};
 use crate::encoded::Characters;
 use crate::encoder::Encoder;
 use crate::error::RequestError;
-use crate::json::{self, Json};
+use crate::json::Json;
 use crate::model::Model;
 use crate::tokenizer::{ids_of, known_ids_of};
 
@@ -62,21 +62,21 @@ impl ConversationReader {
     /// Args:
     ///     transcript: The text, or a list of ids. Raises RequestError if it is ids and the reader was made of a Model, or if the tokenizer
     ///         does not have one of them.
-    fn read(&self, py: Python<'_>, transcript: &Bound<'_, PyAny>) -> PyResult<ReadConversation> {
+    fn read<'py>(&self, py: Python<'py>, transcript: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(text) = transcript.cast::<PyString>() {
             let text = text.to_str()?;
-            return Ok(ReadConversation::new(py.detach(|| self.reader.read(text))));
+            return conversation_object(py, py.detach(|| self.reader.read(text)));
         }
         let ids = match self.model.bind(py).cast::<Encoder>() {
             Ok(encoder) => known_ids_of(encoder.get().inner().vocabulary(), transcript, "transcript")?,
             Err(_) => ids_of(transcript, "transcript")?,
         };
-        let read = py.detach(|| self.reader.read_ids(&ids));
-        read.map(ReadConversation::new).ok_or_else(|| {
+        let read = py.detach(|| self.reader.read_ids(&ids)).ok_or_else(|| {
             RequestError::new_err(
                 "transcript: ids need a tokenizer; make the ConversationReader of an Encoder, or pass the text",
             )
-        })
+        })?;
+        conversation_object(py, read)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -89,238 +89,64 @@ impl ConversationReader {
     }
 }
 
-/// A conversation that was read back. `ConversationReader.read` makes it. All offsets are characters of `transcript`.
-///
-/// Args:
-///     messages: The messages, a list of `ReadMessage`.
-///     tools: The tools that it offers, where the template describes them in JSON.
-///     tools_offset: Where tools are described, whether they could be read or not, or None.
-///     open_turn: Whether it ends in a turn of the assistant that is not over, such as a generation prompt.
-///     alternatives: What else the transcript can be, a list of `Alternative`.
-///     difference: The first character that the template does not write for these messages, or None if it writes the same text.
-///     unread: Where text stands before the first message that is not what the template begins with.
-///     transcript: The transcript as text.
-#[pyclass(frozen, eq, module = "unjinja")]
-#[derive(PartialEq)]
-pub(crate) struct ReadConversation {
-    messages: Vec<ReadMessage>,
+/// The fields of a `unjinja.ReadConversation`.
+#[derive(IntoPyObject)]
+struct ReadConversation<'py> {
+    messages: Vec<Bound<'py, PyAny>>,
     tools: Json,
-    /// Where tools are described, whether they could be read or not, or None.
-    #[pyo3(get)]
     tools_offset: Option<Offset>,
-    /// Whether it ends in a turn of the assistant that is not over, such as a generation prompt.
-    #[pyo3(get)]
     open_turn: bool,
-    alternatives: Vec<Alternative>,
-    /// The first character that the template does not write for these messages: then something was lost, or the transcript was not
-    /// written by this template. None if it writes the same text.
-    #[pyo3(get)]
+    alternatives: Vec<Bound<'py, PyAny>>,
     difference: Option<usize>,
-    /// Where text stands before the first message that is not what the template begins with.
-    #[pyo3(get)]
     unread: Offset,
-    /// The transcript as text. Where ids are no UTF-8, it has U+FFFD.
-    #[pyo3(get)]
     transcript: String,
 }
 
-impl ReadConversation {
-    fn new(read: RustConversation) -> Self {
-        let characters = Characters::of(&read.transcript);
-        Self {
-            messages: read.messages.into_iter().map(|message| ReadMessage::new(message, &characters)).collect(),
-            tools: Json(read.tools.into()),
-            tools_offset: read.tools_at.map(|range| characters.offset(&range)),
-            open_turn: read.open_turn,
-            alternatives: read.alternatives.into_iter().map(Alternative::new).collect(),
-            difference: read.difference.map(|at| characters.offset(&(at..at)).0),
-            unread: characters.offset(&read.unread),
-            transcript: read.transcript,
-        }
-    }
-
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
-        Fields::new(py, "ReadConversation")
-            .needed("messages", self.messages())?
-            .optional("tools", &self.tools, no_list(py))?
-            .or_none("tools_offset", self.tools_offset)?
-            .optional("open_turn", self.open_turn, false)?
-            .optional("alternatives", self.alternatives(), no_list(py))?
-            .or_none("difference", self.difference)?
-            .optional("unread", self.unread, (0, 0))?
-            .optional("transcript", &self.transcript, NO_TEXT)
-    }
-}
-
-#[pymethods]
-impl ReadConversation {
-    #[new]
-    #[pyo3(
-        signature = (messages, tools=None, tools_offset=None, open_turn=false, alternatives=Vec::new(), difference=None, unread=(0, 0),
-            transcript=String::new()),
-        text_signature = "(messages, tools=(), tools_offset=None, open_turn=False, alternatives=(), difference=None, unread=(0, 0), \
-            transcript='')"
-    )]
-    #[expect(clippy::too_many_arguments, reason = "the fields")]
-    fn made(
-        messages: Vec<ReadMessage>,
-        tools: Option<&Bound<'_, PyAny>>,
-        tools_offset: Option<Offset>,
-        open_turn: bool,
-        alternatives: Vec<Alternative>,
-        difference: Option<usize>,
-        unread: Offset,
-        transcript: String,
-    ) -> PyResult<Self> {
-        let tools = tools.map(|tools| json::from_python(tools, "tools", RequestError::new_err)).transpose()?;
-        let tools = Json(tools.unwrap_or_else(|| serde_json::json!([])));
-        Ok(Self { messages, tools, tools_offset, open_turn, alternatives, difference, unread, transcript })
-    }
-
-    /// The messages, in order.
-    #[getter]
-    fn messages(&self) -> Vec<ReadMessage> {
-        self.messages.clone()
-    }
-
-    /// The tools that it offers, where the template describes them in JSON; else none.
-    #[getter]
-    fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &self.tools.0)
-    }
-
-    /// What else the transcript can be.
-    #[getter]
-    fn alternatives(&self) -> Vec<Alternative> {
-        self.alternatives.clone()
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.fields(py)?.repr()
-    }
-
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        this.get().fields(this.py())?.reduced(this.get_type())
-    }
-}
-
-/// A message of a `ReadConversation`.
-///
-/// Args:
-///     message: The message, a dict as OpenAI has it.
-///     offset: Where all that was written for it begins and ends, with its header, in characters of the transcript.
-///     text_offset: Where its text is: for the assistant the whole turn with its markers.
-///     parts: What that text is: a list of tuples of where a part begins, where it ends, and what it is, as in `Label.part`.
-#[pyclass(frozen, eq, from_py_object, module = "unjinja")]
-#[derive(Clone, PartialEq)]
-pub(crate) struct ReadMessage {
+/// The fields of a `unjinja.ReadMessage`.
+#[derive(IntoPyObject)]
+struct ReadMessage {
     message: Json,
-    /// Where all that was written for it begins and ends, with its header. It ends where that of the next message begins.
-    #[pyo3(get)]
     offset: Offset,
-    /// Where its text is: for the assistant the whole turn with its markers.
-    #[pyo3(get)]
     text_offset: Offset,
-    /// What that text is: where a part begins, where it ends, and what it is, as in `Label.part`.
-    #[pyo3(get)]
-    parts: Vec<(usize, usize, String)>,
+    parts: Vec<(usize, usize, &'static str)>,
 }
 
-impl ReadMessage {
-    fn new(read: RustMessage, characters: &Characters) -> Self {
-        let part = |(range, part): &(std::ops::Range<usize>, unjinja_tokens::TokenPart)| {
-            let (start, end) = characters.offset(range);
-            (start, end, part.name().to_owned())
-        };
-        Self {
-            offset: characters.offset(&read.range),
-            text_offset: characters.offset(&read.text),
-            parts: read.parts.iter().map(part).collect(),
-            message: Json(read.message),
-        }
-    }
-
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
-        Fields::new(py, "ReadMessage")
-            .needed("message", &self.message)?
-            .needed("offset", self.offset)?
-            .needed("text_offset", self.text_offset)?
-            .optional("parts", &self.parts, no_list(py))
-    }
-}
-
-#[pymethods]
-impl ReadMessage {
-    #[new]
-    #[pyo3(signature = (message, offset, text_offset, parts=Vec::new()), text_signature = "(message, offset, text_offset, parts=())")]
-    fn made(
-        message: &Bound<'_, PyAny>,
-        offset: Offset,
-        text_offset: Offset,
-        parts: Vec<(usize, usize, String)>,
-    ) -> PyResult<Self> {
-        let message = Json(json::from_python(message, "message", RequestError::new_err)?);
-        Ok(Self { message, offset, text_offset, parts })
-    }
-
-    /// The message, a dict as OpenAI has it.
-    #[getter]
-    fn message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &self.message.0)
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.fields(py)?.repr()
-    }
-
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        this.get().fields(this.py())?.reduced(this.get_type())
-    }
-}
-
-/// Other messages for which the template writes the same text.
-///
-/// Args:
-///     replaces: The first message of `ReadConversation.messages` that they take the place of, and the one after the last.
-///     messages: The other messages, a list of dicts; none if the template writes this text of its own accord.
-#[pyclass(frozen, eq, from_py_object, module = "unjinja")]
-#[derive(Clone, PartialEq)]
-pub(crate) struct Alternative {
-    /// The first message of `ReadConversation.messages` that they take the place of, and the one after the last.
-    #[pyo3(get)]
+/// The fields of a `unjinja.Alternative`.
+#[derive(IntoPyObject)]
+struct Alternative {
     replaces: (usize, usize),
     messages: Json,
 }
 
-impl Alternative {
-    fn new(alternative: RustAlternative) -> Self {
-        let replaces = (alternative.replaces.start, alternative.replaces.end);
-        Self { replaces, messages: Json(alternative.messages.into()) }
-    }
-
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Fields<'py>> {
-        Fields::new(py, "Alternative").needed("replaces", self.replaces)?.needed("messages", &self.messages)
-    }
-}
-
-#[pymethods]
-impl Alternative {
-    #[new]
-    fn made(replaces: (usize, usize), messages: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { replaces, messages: Json(json::from_python(messages, "messages", RequestError::new_err)?) })
-    }
-
-    /// The other messages; none if the template writes this text of its own accord.
-    #[getter]
-    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &self.messages.0)
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.fields(py)?.repr()
-    }
-
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        this.get().fields(this.py())?.reduced(this.get_type())
-    }
+/// A `unjinja.ReadConversation`.
+fn conversation_object(py: Python<'_>, read: RustConversation) -> PyResult<Bound<'_, PyAny>> {
+    let characters = Characters::of(&read.transcript);
+    let message = |read: RustMessage| {
+        let parts = read.parts.iter().map(|(range, part)| {
+            let (start, end) = characters.offset(range);
+            (start, end, part.name())
+        });
+        let fields = ReadMessage {
+            offset: characters.offset(&read.range),
+            text_offset: characters.offset(&read.text),
+            parts: parts.collect(),
+            message: Json(read.message),
+        };
+        object(py, "ReadMessage", fields)
+    };
+    let alternative = |other: RustAlternative| {
+        let replaces = (other.replaces.start, other.replaces.end);
+        object(py, "Alternative", Alternative { replaces, messages: Json(other.messages.into()) })
+    };
+    let fields = ReadConversation {
+        messages: read.messages.into_iter().map(message).collect::<PyResult<_>>()?,
+        tools: Json(read.tools.into()),
+        tools_offset: read.tools_at.map(|range| characters.offset(&range)),
+        open_turn: read.open_turn,
+        alternatives: read.alternatives.into_iter().map(alternative).collect::<PyResult<_>>()?,
+        difference: read.difference.map(|at| characters.offset(&(at..at)).0),
+        unread: characters.offset(&read.unread),
+        transcript: read.transcript,
+    };
+    object(py, "ReadConversation", fields)
 }

@@ -4,10 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use unjinja_bindings::{parse_request, request_grammar, target};
 use unjinja_dynamic::{CallIds, Model, Request as RustRequest};
 
-use crate::error::GrammarError;
-use crate::grammar::{Grammar, target_of};
+use crate::error::raised;
+use crate::grammar::grammar_object;
 use crate::message::Message;
 use crate::prompt::prompt_object;
 use crate::stream::Stream;
@@ -51,10 +52,7 @@ impl Request {
     ///     output: A text, or bytes. Bytes that are not UTF-8 come back as U+FFFD, with a diagnostic.
     fn parse(&self, py: Python<'_>, output: &Bound<'_, PyAny>) -> PyResult<Message> {
         let text = chunk(output, "output")?;
-        let mut message = py.detach(|| self.request.parse(text));
-        let program = unjinja_dynamic::ChatParser::program(self.model.parser());
-        message.note_stripped_tokens(program, self.request.options());
-        Ok(Message::new(&self.model, message))
+        Ok(Message::new(&self.model, py.detach(|| parse_request(&self.model, &self.request, text))))
     }
 
     /// A parser for the turn as it arrives in pieces.
@@ -69,10 +67,10 @@ impl Request {
     ///     kind: `"gbnf"` for llama.cpp, `"xgrammar"` for a structural tag (vLLM, SGLang), or `"llguidance"` for Lark. Raises
     ///         RequestError if it is another.
     #[pyo3(signature = (kind="gbnf"))]
-    fn grammar(&self, py: Python<'_>, kind: &str) -> PyResult<Grammar> {
-        let options = self.request.grammar_options().clone().target(target_of(kind)?);
-        let grammar = py.detach(|| self.model.grammar(self.request.tools(), &options));
-        grammar.map(Grammar::new).map_err(|error| GrammarError::new_err(error.to_string()))
+    fn grammar<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+        let target = target(kind).map_err(raised)?;
+        let grammar = py.detach(|| request_grammar(&self.model, &self.request, target)).map_err(raised)?;
+        grammar_object(py, grammar)
     }
 
     /// The id of the next call, in a form that the template accepts, and other than those of the conversation.

@@ -2,12 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use unjinja_bindings::channel_name;
 use unjinja_dynamic::{Channel, OutputSpan};
 
 use crate::data::{Fields, Reduced, no_list};
 use crate::error::RequestError;
 use crate::event::Event;
-use crate::turn::TurnParser;
+use crate::turn::Turn;
 
 /// A piece of the output, and the events that it became. The texts of all spans together are the output.
 ///
@@ -83,16 +84,8 @@ impl Span {
     }
 }
 
-/// The name of a channel in Python.
-pub(crate) fn channel_name(channel: Option<Channel>) -> Option<&'static str> {
-    match channel? {
-        Channel::Reasoning => Some("reasoning"),
-        Channel::Content => Some("content"),
-        Channel::Unparsed => None,
-    }
-}
-
 /// Reads a piece, and ends the turn after it if it is the `last` one.
-pub(crate) fn spans(py: Python<'_>, turn: &TurnParser, piece: &str, last: bool) -> PyResult<Vec<Span>> {
-    turn.spans(piece, last).into_iter().map(|span| Span::of(py, span)).collect()
+pub(crate) fn spans(py: Python<'_>, turn: &Turn, piece: &str, last: bool) -> PyResult<Vec<Span>> {
+    let spans = turn.lock().spans(piece, last);
+    spans.into_iter().map(|span| Span::of(py, span)).collect()
 }

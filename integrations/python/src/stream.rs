@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
+use unjinja_bindings::{Chunks, Form, Step, reasoning_name};
 use unjinja_dynamic::{Model, Options};
-use unjinja_server::CallIds;
 
 use crate::data::not_copied;
+use crate::error::raised;
 use crate::event::Event;
-use crate::json;
+use crate::keywords::Keywords;
 use crate::message::Message;
-use crate::openai::{OpenAIChunks, Settings, reasoning_name};
-use crate::span::{Span, channel_name, spans};
-use crate::turn::{Step, TurnParser, chunk, token_of};
+use crate::openai::OpenAIChunks;
+use crate::span::{Span, spans};
+use crate::turn::{Turn, chunk};
 
 /// A parser in the middle of a turn. However the text is cut, the events add up to the same message, and no event is taken
 /// back. A stream may be used from several threads, one after the other.
@@ -25,18 +26,11 @@ use crate::turn::{Step, TurnParser, chunk, token_of};
 /// >>> stream.message.content
 /// 'Yes.'
 #[pyclass(frozen, module = "unjinja")]
-pub(crate) struct Stream(Arc<TurnParser>);
+pub(crate) struct Stream(Arc<Turn>);
 
 impl Stream {
     pub(crate) fn new(model: &Model, options: &Options) -> Self {
-        Self(Arc::new(TurnParser::new(model, options)))
-    }
-
-    fn events(&self, py: Python<'_>, step: Step<'_>) -> PyResult<Vec<Event>> {
-        let mut read = Vec::new();
-        self.0.run(step, |event| read.push(event.clone().into_owned()));
-        // After the lock is released: making an object may run other code of Python.
-        read.iter().filter_map(|event| Event::new(py, &event.as_event()).transpose()).collect()
+        Self(Arc::new(Turn::new(model, options)))
     }
 }
 
@@ -47,7 +41,7 @@ impl Stream {
     /// Args:
     ///     piece: A text, or bytes, cut anywhere, also inside a marker or a character.
     fn push(&self, py: Python<'_>, piece: &Bound<'_, PyAny>) -> PyResult<Vec<Event>> {
-        self.events(py, Step::Push(chunk(piece, "piece")?))
+        self.0.events(py, [Step::Push(chunk(piece, "piece")?)])
     }
 
     /// Reads the model's next token. Returns the events, often none or one.
@@ -57,12 +51,12 @@ impl Stream {
     ///     special: Whether it is a special token of the tokenizer. With `special_tokens`, only such a token is a marker.
     #[pyo3(signature = (token, special=false))]
     fn push_token(&self, py: Python<'_>, token: &Bound<'_, PyAny>, special: bool) -> PyResult<Vec<Event>> {
-        self.events(py, Step::Token(token_of(token, special)?))
+        self.0.events(py, [Step::token(chunk(token, "piece")?, special)])
     }
 
     /// The output is over. Text that was held back comes out, and everything that is open ends.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<Event>> {
-        self.events(py, Step::Finish)
+        self.0.events(py, [Step::Finish])
     }
 
     /// As `push`, with the text of the output that each event comes from: for a server that passes on parts of the output as they
@@ -86,27 +80,25 @@ impl Stream {
 
     /// Makes the parser new, for another turn with the same options. Returns the bytes that were pushed and not settled.
     fn reset<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.reset())
+        PyBytes::new(py, &self.0.lock().reset())
     }
 
     /// What the events until now add up to.
     #[getter]
     fn message(&self) -> Message {
-        let message = self.0.state().message.clone();
-        Message::new(&self.0.model, message)
+        self.0.message()
     }
 
     /// What is being read: `reasoning` or `content`. None inside a call and after the end of the turn.
     #[getter]
     fn channel(&self) -> Option<&'static str> {
-        channel_name(self.0.state().stream.channel())
+        self.0.lock().channel()
     }
 
     /// How many tokens were pushed with `push_token`: a dict with `reasoning` and `content`.
     #[getter]
-    fn token_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let counts = self.0.state().stream.token_counts();
-        json::to_python(py, &serde_json::json!({"reasoning": counts.reasoning, "content": counts.content}))
+    fn token_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.0.token_counts(py)
     }
 
     /// Writes what this stream reads as OpenAI's `chat.completion.chunk` dicts.
@@ -120,30 +112,26 @@ impl Stream {
     ///     diagnostics: Whether chunks have a field `diagnostics`, which OpenAI does not know.
     ///     call_ids: The ids of the earlier calls in the conversation, in order. New ids differ from them, and ids that count
     ///         continue from them. The default is none.
-    #[pyo3(signature = (
-        *, model=None, id=None, created=None, reasoning="reasoning_content", include_usage=false, diagnostics=false,
-        call_ids=None,
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn openai_chunks(
-        &self,
-        model: Option<String>,
-        id: Option<String>,
-        created: Option<u64>,
-        reasoning: &str,
-        include_usage: bool,
-        diagnostics: bool,
-        call_ids: Option<Vec<String>>,
-    ) -> PyResult<OpenAIChunks> {
-        let own = &self.0.model;
-        let settings = Settings {
-            model: model.unwrap_or_else(|| own.name().to_owned()),
-            reasoning: reasoning_name(reasoning)?,
-            include_usage,
-            diagnostics,
-            call_ids: CallIds::of(own.spec()),
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, model=None, id=None, created=None, reasoning='reasoning_content', include_usage=False, \
+            diagnostics=False, call_ids=None)"
+    )]
+    fn openai_chunks(&self, options: Option<&Bound<'_, PyDict>>) -> PyResult<OpenAIChunks> {
+        let keywords = Keywords::new("Stream.openai_chunks", options);
+        let reasoning: String = keywords.take("reasoning", "reasoning_content".to_owned())?;
+        let form = Form::OpenAi {
+            reasoning: reasoning_name(&reasoning).map_err(raised)?,
+            include_usage: keywords.take("include_usage", false)?,
+            created: keywords.optional("created")?,
         };
-        Ok(OpenAIChunks::new(Arc::clone(&self.0), settings, id, created, call_ids.unwrap_or_default()))
+        let (model, id) = (keywords.optional("model")?, keywords.optional("id")?);
+        let diagnostics = keywords.take("diagnostics", false)?;
+        let call_ids: Option<Vec<String>> = keywords.optional("call_ids")?;
+        keywords.done()?;
+        let chunks = Chunks::new(self.0.lock().model(), form, model).id(id).diagnostics(diagnostics);
+        let chunks = chunks.after(call_ids.unwrap_or_default());
+        Ok(OpenAIChunks::new(Arc::clone(&self.0), chunks))
     }
 
     /// Reads an output that arrives asynchronously, to its end: `async for event in stream.read(pieces)`.
@@ -159,6 +147,6 @@ impl Stream {
     }
 
     fn __repr__(&self) -> String {
-        format!("Stream({}, {:?})", self.0.model.name(), self.0.state().stream)
+        self.0.shown("Stream")
     }
 }

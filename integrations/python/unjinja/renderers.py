@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ._json import value_of
-from ._lib import BridgeError, EncodeError, Encoded, Encoder, Event, Label, RenderError, RequestError, ToolCall
+from ._data import ToolCall
+from ._lib import BridgeError, EncodeError, Encoded, Encoder, Event, Label, RenderError, RequestError
 
 try:
     from pydantic import ConfigDict

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ._json import value_of
-from ._lib import Loss, Message, Model, RequestError, Tools
+from ._data import Loss
+from ._lib import Message, Model, RequestError, Tools
 from ._tokenizer import owner_of, template_text, token_text
 
 __all__ = ["Attached", "attach", "message_of"]

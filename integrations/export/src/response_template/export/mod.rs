@@ -4,12 +4,14 @@
 //! `verified` tries it and names what is lost, by the kinds in `loss`.
 
 mod calls;
+mod document;
 mod from_spec;
 mod loss;
 mod mark;
 mod python_calls;
 mod verified;
 
+pub use document::LossDocument;
 pub(crate) use from_spec::ends;
 pub use loss::LossKind;
 pub use verified::{Attempt, Example, Export, Loss, attempts, came_back, export};
