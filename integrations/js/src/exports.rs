@@ -7,6 +7,8 @@
 //! | output | the answer of a call in JSON; for `push` and `finish`, the texts of all events, one after the other |
 //! | records | four numbers for each event: its kind, an index, and the lengths of its two texts |
 
+#![allow(unsafe_code, reason = "exported names")]
+
 use std::cell::RefCell;
 
 use serde_json::Value;
@@ -47,7 +49,6 @@ fn length(text: &[u8]) -> u32 {
 }
 
 /// Makes the input buffer at least this long, and says where it is. It stays there until it is made longer.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn input(size: u32) -> u32 {
     STATE.with_borrow_mut(|state| {
@@ -60,28 +61,24 @@ pub extern "C" fn input(size: u32) -> u32 {
 }
 
 /// Where the output is.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> u32 {
     STATE.with_borrow(|state| address(&state.output))
 }
 
 /// How long the output is.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn output_length() -> u32 {
     STATE.with_borrow(|state| length(&state.output))
 }
 
 /// Where the records are.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn records() -> u32 {
     STATE.with_borrow(|state| address(&state.records))
 }
 
 /// Gives the buffers back to the allocator, if they are larger than anybody needs for a stream.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn shrink() {
     STATE.with_borrow_mut(|state| {
@@ -90,21 +87,18 @@ pub extern "C" fn shrink() {
 }
 
 /// Gives the seed of ids: there is no clock here, and no source of random numbers.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn seed(high: u32, low: u32) {
     CallIds::seed(u64::from(high) << 32 | u64::from(low));
 }
 
 /// How many objects there are.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn objects() -> u32 {
     STATE.with_borrow(|state| u32::try_from(state.objects.len()).unwrap_or(u32::MAX))
 }
 
 /// Removes an object.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn free(number: u32) {
     STATE.with_borrow_mut(|state| state.objects.remove(number));
@@ -112,7 +106,6 @@ pub extern "C" fn free(number: u32) {
 
 /// Runs an operation on the object of this number. The first `head` bytes of the input are the list `[operation, arguments]`, and
 /// the others up to `total` come apart. Returns 0, or [`FAILED`] with the failure in the output.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn call(number: u32, head: u32, total: u32) -> u32 {
     STATE.with_borrow_mut(|state| {
@@ -163,7 +156,6 @@ fn head_of(head: &[u8]) -> Result<(String, Value), Failure> {
 
 /// Reads more of the output: the first `length` bytes of the input. `kind` is 0 for a text, 1 for a token, and 2 for a special
 /// token. Returns the number of events, or [`FAILED`] with the failure in the output.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn push(number: u32, length: u32, kind: u32) -> u32 {
     STATE.with_borrow_mut(|state| {
@@ -180,7 +172,6 @@ pub extern "C" fn push(number: u32, length: u32, kind: u32) -> u32 {
 }
 
 /// The output is over. Returns the number of events, or [`FAILED`] with the failure in the output.
-#[allow(unsafe_code, reason = "an exported name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn finish(number: u32) -> u32 {
     STATE.with_borrow_mut(|state| step_of(state, number, Step::Finish))

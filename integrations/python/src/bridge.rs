@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use unjinja_tokens::{Bridge as RustBridge, Label as RustLabel, PromptText, Rewrite as RustRewrite};
 
-use crate::data::{Fields, Reduced, object};
-use crate::json::Json;
+use crate::data::{Fields, Reduced};
+use crate::json;
 use crate::label::{Label, labels_of, objects};
 use crate::message::Message;
 
@@ -65,45 +65,27 @@ impl Decoded {
     }
 }
 
-/// The fields of a `unjinja.Bridge`.
-#[derive(IntoPyObject)]
-struct Bridge {
-    ids: Vec<u32>,
-    labels: Vec<Label>,
-    closes_turn: bool,
-    message: Json,
-    same_text: bool,
-}
-
 /// A `unjinja.Bridge`.
 pub(crate) fn bridge_object(py: Python<'_>, bridge: RustBridge) -> PyResult<Bound<'_, PyAny>> {
-    let RustBridge { ids, labels, closes_turn, same_text, message, .. } = bridge;
-    object(py, "Bridge", Bridge { ids, labels: objects(&labels), closes_turn, message: Json(message), same_text })
-}
-
-/// The fields of a `unjinja.Rewrite`.
-#[derive(IntoPyObject)]
-struct Rewrite {
-    message: usize,
-    at: usize,
-    before: String,
-    after: String,
-    before_at: Option<(u32, u32)>,
-    after_at: Option<(u32, u32)>,
-    sentence: String,
+    Fields::new(py, "Bridge")
+        .needed("ids", bridge.ids)?
+        .needed("labels", objects(&bridge.labels))?
+        .needed("closes_turn", bridge.closes_turn)?
+        .needed("message", json::to_python(py, &bridge.message)?)?
+        .needed("same_text", bridge.same_text)?
+        .object()
 }
 
 /// A `unjinja.Rewrite`.
-pub(crate) fn rewrite_object(py: Python<'_>, rewrite: RustRewrite) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn rewrite_object<'py>(py: Python<'py>, rewrite: &RustRewrite) -> PyResult<Bound<'py, PyAny>> {
     let place = |text: &PromptText| text.statement.map(|position| (position.line, position.column));
-    let fields = Rewrite {
-        message: rewrite.message,
-        at: rewrite.at,
-        sentence: rewrite.to_string(),
-        before_at: place(&rewrite.before),
-        after_at: place(&rewrite.after),
-        before: rewrite.before.text,
-        after: rewrite.after.text,
-    };
-    object(py, "Rewrite", fields)
+    Fields::new(py, "Rewrite")
+        .needed("message", rewrite.message)?
+        .needed("at", rewrite.at)?
+        .needed("before", &rewrite.before.text)?
+        .needed("after", &rewrite.after.text)?
+        .needed("before_at", place(&rewrite.before))?
+        .needed("after_at", place(&rewrite.after))?
+        .needed("sentence", rewrite.to_string())?
+        .object()
 }

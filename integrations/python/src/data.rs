@@ -92,6 +92,11 @@ impl<'py> Fields<'py> {
         Ok(self.class == other.class && self.values()?.eq(other.values()?)?)
     }
 
+    /// An object of the class, which is one of `unjinja/_data.py`.
+    pub(crate) fn object(&self) -> PyResult<Bound<'py, PyAny>> {
+        object(self.py, self.class, self.dict()?)
+    }
+
     /// All fields by their names.
     pub(crate) fn dict(&self) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(self.py);

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList};
+use serde_json::Value;
 use unjinja_tokens::{Encoded as RustEncoded, Label as RustLabel, Spelled as RustSpelled};
 
 use crate::data::{Fields, Reduced, no_list, object};
 use crate::error::RequestError;
-use crate::json::{self, Json};
+use crate::json;
 use crate::label::{Label, labels_of, objects};
 
 /// A conversation as token ids. `Encoder.encode` makes it.
@@ -28,7 +29,7 @@ pub(crate) struct Encoded {
     labels: Vec<RustLabel>,
     offsets: Vec<(usize, usize)>,
     text: String,
-    messages: Json,
+    messages: Value,
     spelled: Vec<Spelled>,
 }
 
@@ -47,7 +48,7 @@ impl Encoded {
             labels: encoded.labels().to_vec(),
             offsets: encoded.ranges().iter().map(|range| characters.offset(range)).collect(),
             spelled: encoded.spelled().iter().map(spelled).collect(),
-            messages: Json(encoded.messages().clone()),
+            messages: encoded.messages().clone(),
             text: text.to_owned(),
         }
     }
@@ -58,7 +59,7 @@ impl Encoded {
             .needed("labels", self.labels())?
             .needed("offsets", self.offsets())?
             .needed("text", self.text())?
-            .needed("messages", &self.messages)?
+            .needed("messages", self.messages(py)?)?
             .optional("spelled", self.spelled(py)?, no_list(py))
     }
 }
@@ -82,7 +83,7 @@ impl Encoded {
                 return Err(RequestError::new_err(text));
             }
         }
-        let messages = Json(json::from_python(messages, "messages", RequestError::new_err)?);
+        let messages = json::from_python(messages, "messages", RequestError::new_err)?;
         Ok(Self { ids, labels: labels_of(labels), offsets, text, messages, spelled })
     }
 
@@ -113,7 +114,7 @@ impl Encoded {
     /// The messages as the template got them: `Label.message` is a position in this list.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &self.messages.0)
+        json::to_python(py, &self.messages)
     }
 
     /// The control tokens that texts of the conversation spell. They became ordinary tokens.

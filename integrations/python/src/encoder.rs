@@ -423,7 +423,7 @@ impl Encoder {
         let given = Arguments::of_turn(messages, Keywords::new("Encoder.rewrite", variables))?;
         let conversation = self.conversation("rewrite", &given)?;
         let rewrite = py.detach(|| self.encoder.rewrite(&conversation)).map_err(tokens_error)?;
-        rewrite.map(|rewrite| rewrite_object(py, rewrite)).transpose()
+        rewrite.map(|rewrite| rewrite_object(py, &rewrite)).transpose()
     }
 
     /// The ids that follow a turn which the model wrote: the new messages, such as the results of calls, and the beginning of the next

@@ -5,7 +5,7 @@ use serde_json::Value;
 use unjinja_bindings::widened;
 use unjinja_dynamic::Grammar as RustGrammar;
 
-use crate::data::object;
+use crate::data::Fields;
 use crate::error::RequestError;
 use crate::json;
 use crate::keywords::Keywords;
@@ -21,29 +21,16 @@ pub(crate) fn schema_of(keywords: &Keywords<'_, '_>) -> PyResult<Option<Value>> 
     Ok(Some(schema))
 }
 
-/// The fields of a `unjinja.Grammar`.
-#[derive(IntoPyObject)]
-struct Grammar {
-    text: String,
-    lazy: bool,
-    triggers: Vec<(String, String)>,
-    preserved_tokens: Vec<String>,
-    stops: Vec<String>,
-    prefill: String,
-    widened: Vec<String>,
-}
-
 /// A `unjinja.Grammar`.
 pub(crate) fn grammar_object(py: Python<'_>, grammar: RustGrammar) -> PyResult<Bound<'_, PyAny>> {
-    let triggers = grammar.triggers.iter();
-    let fields = Grammar {
-        lazy: grammar.lazy,
-        triggers: triggers.map(|trigger| (trigger.kind().to_owned(), trigger.value().to_owned())).collect(),
-        widened: widened(&grammar),
-        text: grammar.text,
-        preserved_tokens: grammar.preserved_tokens,
-        stops: grammar.stops,
-        prefill: grammar.prefill,
-    };
-    object(py, "Grammar", fields)
+    let triggers = grammar.triggers.iter().map(|trigger| (trigger.kind(), trigger.value()));
+    Fields::new(py, "Grammar")
+        .needed("lazy", grammar.lazy)?
+        .needed("triggers", triggers.collect::<Vec<_>>())?
+        .needed("widened", widened(&grammar))?
+        .needed("text", grammar.text)?
+        .needed("preserved_tokens", grammar.preserved_tokens)?
+        .needed("stops", grammar.stops)?
+        .needed("prefill", grammar.prefill)?
+        .object()
 }

@@ -110,30 +110,6 @@ impl<E: Fn(String) -> PyErr> Reader<E> {
     }
 }
 
-/// A JSON value in a field of a class.
-#[derive(PartialEq, Clone)]
-pub(crate) struct Json(pub(crate) Value);
-
-impl<'py> IntoPyObject<'py> for &Json {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        to_python(py, &self.0)
-    }
-}
-
-impl<'py> IntoPyObject<'py> for Json {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        to_python(py, &self.0)
-    }
-}
-
 /// The Python value of a JSON value: dicts, lists, texts and numbers.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {

@@ -39,39 +39,26 @@ mod _lib {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::bridge::Decoded;
-    #[pymodule_export]
-    use crate::encoded::Encoded;
-    #[pymodule_export]
-    use crate::encoder::Encoder;
-    #[pymodule_export]
-    use crate::error::{
-        BridgeError, EncodeError, GrammarError, LoadError, RenderError, RequestError, ToolsError, UnjinjaError,
+    use crate::{
+        bridge::Decoded,
+        encoded::Encoded,
+        encoder::Encoder,
+        error::{
+            BridgeError, EncodeError, GrammarError, LoadError, RenderError, RequestError, ToolsError, UnjinjaError,
+        },
+        event::Event,
+        label::Label,
+        lint::{lint, lint_template},
+        message::{Message, closed, pickled_message, sentence},
+        model::{Model, pickled_model},
+        openai::OpenAIChunks,
+        read_back::ConversationReader,
+        request::Request,
+        span::Span,
+        stream::Stream,
+        token_stream::TokenStream,
+        tools::Tools,
     };
-    #[pymodule_export]
-    use crate::event::Event;
-    #[pymodule_export]
-    use crate::label::Label;
-    #[pymodule_export]
-    use crate::lint::{lint, lint_template};
-    #[pymodule_export]
-    use crate::message::{Message, closed, pickled_message, sentence};
-    #[pymodule_export]
-    use crate::model::{Model, pickled_model};
-    #[pymodule_export]
-    use crate::openai::OpenAIChunks;
-    #[pymodule_export]
-    use crate::read_back::ConversationReader;
-    #[pymodule_export]
-    use crate::request::Request;
-    #[pymodule_export]
-    use crate::span::Span;
-    #[pymodule_export]
-    use crate::stream::Stream;
-    #[pymodule_export]
-    use crate::token_stream::TokenStream;
-    #[pymodule_export]
-    use crate::tools::Tools;
 
     /// Runs the command `unjinja` with these arguments, without the name of the program. Returns the exit code.
     #[pyfunction]

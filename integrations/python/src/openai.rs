@@ -14,7 +14,7 @@ use unjinja_server::{Finish, Usage};
 use crate::data::not_copied;
 use crate::error::{RequestError, raised};
 use crate::json;
-use crate::turn::{Turn, chunk};
+use crate::turn::{LockedTurn, chunk};
 
 /// Writes what a stream reads as `chat.completion.chunk` dicts. Made by `Stream.openai_chunks`.
 ///
@@ -26,12 +26,12 @@ use crate::turn::{Turn, chunk};
 /// 'stop'
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct OpenAIChunks {
-    turn: Arc<Turn>,
+    turn: Arc<LockedTurn>,
     chunks: Mutex<Chunks>,
 }
 
 impl OpenAIChunks {
-    pub(crate) fn new(turn: Arc<Turn>, chunks: Chunks) -> Self {
+    pub(crate) fn new(turn: Arc<LockedTurn>, chunks: Chunks) -> Self {
         Self { turn, chunks: Mutex::new(chunks) }
     }
 

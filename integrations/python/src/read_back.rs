@@ -2,21 +2,19 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use serde_json::Value;
 use unjinja_tokens::{
     Alternative as RustAlternative, ConversationReader as RustReader, ReadConversation as RustConversation,
     ReadMessage as RustMessage,
 };
 
-use crate::data::{Reduced, object};
+use crate::data::{Fields, Reduced};
 use crate::encoded::Characters;
 use crate::encoder::Encoder;
 use crate::error::RequestError;
-use crate::json::Json;
+use crate::json;
 use crate::model::Model;
 use crate::tokenizer::{ids_of, known_ids_of};
-
-/// Where something begins and ends in a transcript, in characters.
-type Offset = (usize, usize);
 
 /// Reads conversations back: a transcript with the turns that a model wrote becomes messages again. It tries once what the template
 /// writes between messages, so keep it for many transcripts.
@@ -89,64 +87,35 @@ impl ConversationReader {
     }
 }
 
-/// The fields of a `unjinja.ReadConversation`.
-#[derive(IntoPyObject)]
-struct ReadConversation<'py> {
-    messages: Vec<Bound<'py, PyAny>>,
-    tools: Json,
-    tools_offset: Option<Offset>,
-    open_turn: bool,
-    alternatives: Vec<Bound<'py, PyAny>>,
-    difference: Option<usize>,
-    unread: Offset,
-    transcript: String,
-}
-
-/// The fields of a `unjinja.ReadMessage`.
-#[derive(IntoPyObject)]
-struct ReadMessage {
-    message: Json,
-    offset: Offset,
-    text_offset: Offset,
-    parts: Vec<(usize, usize, &'static str)>,
-}
-
-/// The fields of a `unjinja.Alternative`.
-#[derive(IntoPyObject)]
-struct Alternative {
-    replaces: (usize, usize),
-    messages: Json,
-}
-
 /// A `unjinja.ReadConversation`.
 fn conversation_object(py: Python<'_>, read: RustConversation) -> PyResult<Bound<'_, PyAny>> {
     let characters = Characters::of(&read.transcript);
-    let message = |read: RustMessage| {
+    let message = |read: &RustMessage| {
         let parts = read.parts.iter().map(|(range, part)| {
             let (start, end) = characters.offset(range);
             (start, end, part.name())
         });
-        let fields = ReadMessage {
-            offset: characters.offset(&read.range),
-            text_offset: characters.offset(&read.text),
-            parts: parts.collect(),
-            message: Json(read.message),
-        };
-        object(py, "ReadMessage", fields)
+        Fields::new(py, "ReadMessage")
+            .needed("message", json::to_python(py, &read.message)?)?
+            .needed("offset", characters.offset(&read.range))?
+            .needed("text_offset", characters.offset(&read.text))?
+            .needed("parts", parts.collect::<Vec<_>>())?
+            .object()
     };
     let alternative = |other: RustAlternative| {
-        let replaces = (other.replaces.start, other.replaces.end);
-        object(py, "Alternative", Alternative { replaces, messages: Json(other.messages.into()) })
+        Fields::new(py, "Alternative")
+            .needed("replaces", (other.replaces.start, other.replaces.end))?
+            .needed("messages", json::to_python(py, &Value::from(other.messages))?)?
+            .object()
     };
-    let fields = ReadConversation {
-        messages: read.messages.into_iter().map(message).collect::<PyResult<_>>()?,
-        tools: Json(read.tools.into()),
-        tools_offset: read.tools_at.map(|range| characters.offset(&range)),
-        open_turn: read.open_turn,
-        alternatives: read.alternatives.into_iter().map(alternative).collect::<PyResult<_>>()?,
-        difference: read.difference.map(|at| characters.offset(&(at..at)).0),
-        unread: characters.offset(&read.unread),
-        transcript: read.transcript,
-    };
-    object(py, "ReadConversation", fields)
+    Fields::new(py, "ReadConversation")
+        .needed("messages", read.messages.iter().map(message).collect::<PyResult<Vec<_>>>()?)?
+        .needed("tools", json::to_python(py, &Value::from(read.tools))?)?
+        .needed("tools_offset", read.tools_at.map(|range| characters.offset(&range)))?
+        .needed("open_turn", read.open_turn)?
+        .needed("alternatives", read.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?)?
+        .needed("difference", read.difference.map(|at| characters.offset(&(at..at)).0))?
+        .needed("unread", characters.offset(&read.unread))?
+        .needed("transcript", read.transcript)?
+        .object()
 }

@@ -8,7 +8,7 @@ use unjinja_dynamic::{Channel, OutputSpan};
 use crate::data::{Fields, Reduced, no_list};
 use crate::error::RequestError;
 use crate::event::Event;
-use crate::turn::Turn;
+use crate::turn::LockedTurn;
 
 /// A piece of the output, and the events that it became. The texts of all spans together are the output.
 ///
@@ -85,7 +85,7 @@ impl Span {
 }
 
 /// Reads a piece, and ends the turn after it if it is the `last` one.
-pub(crate) fn spans(py: Python<'_>, turn: &Turn, piece: &str, last: bool) -> PyResult<Vec<Span>> {
+pub(crate) fn spans(py: Python<'_>, turn: &LockedTurn, piece: &str, last: bool) -> PyResult<Vec<Span>> {
     let spans = turn.lock().spans(piece, last);
     spans.into_iter().map(|span| Span::of(py, span)).collect()
 }

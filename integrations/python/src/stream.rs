@@ -14,7 +14,7 @@ use crate::keywords::Keywords;
 use crate::message::Message;
 use crate::openai::OpenAIChunks;
 use crate::span::{Span, spans};
-use crate::turn::{Turn, chunk};
+use crate::turn::{LockedTurn, chunk};
 
 /// A parser in the middle of a turn. However the text is cut, the events add up to the same message, and no event is taken
 /// back. A stream may be used from several threads, one after the other.
@@ -26,11 +26,11 @@ use crate::turn::{Turn, chunk};
 /// >>> stream.message.content
 /// 'Yes.'
 #[pyclass(frozen, module = "unjinja")]
-pub(crate) struct Stream(Arc<Turn>);
+pub(crate) struct Stream(Arc<LockedTurn>);
 
 impl Stream {
     pub(crate) fn new(model: &Model, options: &Options) -> Self {
-        Self(Arc::new(Turn::new(model, options)))
+        Self(Arc::new(LockedTurn::new(model, options)))
     }
 }
 

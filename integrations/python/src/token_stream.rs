@@ -12,19 +12,19 @@ use crate::data::not_copied;
 use crate::event::Event;
 use crate::message::Message;
 use crate::tokenizer::ids_of;
-use crate::turn::Turn;
+use crate::turn::LockedTurn;
 
 /// A parser for a turn that arrives as token ids. `Encoder.stream` makes it. A control token is a marker by its id; text that spells one
 /// is text. A stream may be used from several threads, one after the other.
 #[pyclass(frozen, module = "unjinja")]
 pub(crate) struct TokenStream {
-    turn: Turn,
+    turn: LockedTurn,
     vocabulary: Arc<Vocabulary>,
 }
 
 impl TokenStream {
     pub(crate) fn new(encoder: &Encoder, options: &Options) -> Self {
-        let turn = Turn::new(encoder.model(), &encoder.options(options));
+        let turn = LockedTurn::new(encoder.model(), &encoder.options(options));
         Self { turn, vocabulary: Arc::clone(encoder.vocabulary()) }
     }
 }

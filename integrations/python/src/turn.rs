@@ -12,9 +12,9 @@ use crate::event::Event;
 use crate::message::Message;
 
 /// A turn that is being read.
-pub(crate) struct Turn(Mutex<TurnReader>);
+pub(crate) struct LockedTurn(Mutex<TurnReader>);
 
-impl Turn {
+impl LockedTurn {
     pub(crate) fn new(model: &Model, options: &Options) -> Self {
         Self(Mutex::new(TurnReader::new(model, options)))
     }

@@ -1,10 +1,32 @@
-"""What a tokenizer of transformers knows about its chat template. Nothing here imports transformers."""
+"""Where a tokenizer is, and what one of transformers knows about its chat template. Nothing here imports transformers."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from ._lib import RequestError
+
+
+def source_of(tokenizer: Any) -> tuple[str, str]:
+    """Where a tokenizer is: `json` and the text of a `tokenizer.json`, `folder` and the folder of a model, or `file` and another file."""
+    if isinstance(tokenizer, str) and tokenizer.lstrip().startswith("{"):
+        return "json", tokenizer
+    if isinstance(tokenizer, (str, os.PathLike)):
+        path = Path(tokenizer)
+        if path.name == "tokenizer.json" and path.is_file():
+            return "folder", str(path.parent)
+        return "folder" if path.is_dir() else "file", str(path)
+    owner = owner_of(tokenizer)
+    backend = getattr(owner, "backend_tokenizer", None)
+    to_str = getattr(owner if backend is None else backend, "to_str", None)
+    if to_str is None:
+        raise TypeError(
+            "tokenizer: expected a path, the text of a tokenizer.json, or a fast tokenizer, "
+            f"found {type(tokenizer).__name__}; a slow tokenizer has no tokenizer.json: load it with use_fast=True"
+        )
+    return "json", to_str()
 
 
 def template_of(tokenizer: Any, wanted: str | None) -> tuple[str, dict[str, Any]]:
