@@ -87,7 +87,7 @@ pub struct ReadComparison {
     pub alike: bool,
     /// The keys that differ between the specs. Empty if a template has no spec.
     pub changes: Vec<Change>,
-    /// Random turns of each template, read by the parser of the other one. None if a template has no parser.
+    /// Random turns of each template, read by the parser of the other one. All counts are 0 if a template has no parser.
     pub turns: Both<TurnReadings>,
 }
 
