@@ -95,17 +95,8 @@ pub(crate) struct Reasoned {
 pub(crate) const NUMBER: u32 = 4711;
 
 /// Variables that every question sets, and functions.
-const ALWAYS_SET: [&str; 9] = [
-    "messages",
-    "tools",
-    "functions",
-    "add_generation_prompt",
-    "bos_token",
-    "eos_token",
-    "datetime",
-    "raise_exception",
-    "strftime_now",
-];
+const ALWAYS_SET: &str = "messages tools functions add_generation_prompt bos_token eos_token datetime raise_exception \
+    strftime_now";
 
 /// How many styles are tried with each variable.
 const FEW_STYLES: usize = 4;
@@ -308,22 +299,8 @@ fn prompted_answer(probe: &Probe<'_>, style: Style) -> Option<LabelledTurn> {
 /// Usual names of the message field that carries reasoning.
 const REASONING_FIELDS: [&str; 6] = ["reasoning_content", "reasoning", "thinking", "thought", "thoughts", "tool_plan"];
 
-const OTHER_FIELDS: [&str; 14] = [
-    "role",
-    "content",
-    "tool_calls",
-    "tool_call_id",
-    "name",
-    "function_call",
-    "id",
-    "type",
-    "refusal",
-    "audio",
-    "images",
-    "recipient",
-    "prefix",
-    "documents",
-];
+const OTHER_FIELDS: &str = "role content tool_calls tool_call_id name function_call id type refusal audio images recipient \
+    prefix documents";
 
 impl Reasoned {
     /// Whether a turn holds the reasoning once, before an answer or in a turn with a call.
@@ -424,7 +401,7 @@ pub(crate) fn carriers(probe: &Probe<'_>, read: &[String]) -> Vec<Carrier> {
     let mut fields: Vec<&str> = REASONING_FIELDS.into_iter().filter(|field| source.contains(field)).collect();
     let usual = fields.len();
     for field in read.iter().map(String::as_str) {
-        if !OTHER_FIELDS.contains(&field) && !fields.contains(&field) {
+        if !OTHER_FIELDS.split(' ').any(|other| other == field) && !fields.contains(&field) {
             fields.push(field);
         }
     }
@@ -485,7 +462,7 @@ fn call_style(probe: &Probe<'_>, style: Style) -> (Tried, Option<Way>) {
     let styles = call_styles(style);
     let without = styles.iter().map(|style| (*style, Vec::new()));
     // Some templates render calls only if a variable is set.
-    let variables = probe.variables.iter().filter(|name| !ALWAYS_SET.contains(&name.as_str()));
+    let variables = probe.variables.iter().filter(|name| !ALWAYS_SET.split(' ').any(|set| set == *name));
     let variables: Vec<Variable> = variables.map(|name| (name.clone(), value_of(name))).collect();
     let with = variables
         .iter()

@@ -86,59 +86,40 @@ impl Experiment {
 
     /// Its short name: `T1`, or words in snake case.
     pub fn name(self) -> &'static str {
-        match self {
-            Experiment::MessageFields => "message_fields",
-            Experiment::CallStyle => "call_style",
-            Experiment::C1 => "C1",
-            Experiment::GenerationPrompt => "generation_prompt",
-            Experiment::R1 => "R1",
-            Experiment::R2 => "R2",
-            Experiment::R3 => "R3",
-            Experiment::HiddenHistory => "hidden_history",
-            Experiment::UserTurn => "user_turn",
-            Experiment::T1 => "T1",
-            Experiment::T2 => "T2",
-            Experiment::T3 => "T3",
-            Experiment::T4 => "T4",
-            Experiment::A1 => "A1",
-            Experiment::A2 => "A2",
-            Experiment::T5 => "T5",
-            Experiment::T6 => "T6",
-            Experiment::T7 => "T7",
-            Experiment::ValueTypes => "value_types",
-            Experiment::ContentBesideCalls => "content_beside_calls",
-            Experiment::NullContent => "null_content",
-            Experiment::Capability => "capability",
-            Experiment::Described => "described",
-        }
+        self.words().0
     }
 
     /// What it is about, in a few words.
     pub fn title(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Its name and its title.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Experiment::MessageFields => "fields that the template looks for",
-            Experiment::CallStyle => "the form in which calls are passed",
-            Experiment::C1 => "an answer and the text around it",
-            Experiment::GenerationPrompt => "the generation prompt",
-            Experiment::R1 => "reasoning present or absent",
-            Experiment::R2 => "thinking on or off",
-            Experiment::R3 => "reasoning with an answer or with a call",
-            Experiment::HiddenHistory => "reasoning that is removed from earlier turns",
-            Experiment::UserTurn => "the text before a user message",
-            Experiment::T1 => "no call or one",
-            Experiment::T2 => "one call or two",
-            Experiment::T3 => "two function names",
-            Experiment::T4 => "name, arguments and values in a call",
-            Experiment::A1 => "two argument names",
-            Experiment::A2 => "a string or another value",
-            Experiment::T5 => "one argument or two",
-            Experiment::T6 => "no argument or one",
-            Experiment::T7 => "two call ids",
-            Experiment::ValueTypes => "values other than strings",
-            Experiment::ContentBesideCalls => "an answer together with calls",
-            Experiment::NullContent => "content that is null",
-            Experiment::Capability => "what the template can render",
-            Experiment::Described => "calls that the prompt describes",
+            Experiment::MessageFields => ("message_fields", "fields that the template looks for"),
+            Experiment::CallStyle => ("call_style", "the form in which calls are passed"),
+            Experiment::C1 => ("C1", "an answer and the text around it"),
+            Experiment::GenerationPrompt => ("generation_prompt", "the generation prompt"),
+            Experiment::R1 => ("R1", "reasoning present or absent"),
+            Experiment::R2 => ("R2", "thinking on or off"),
+            Experiment::R3 => ("R3", "reasoning with an answer or with a call"),
+            Experiment::HiddenHistory => ("hidden_history", "reasoning that is removed from earlier turns"),
+            Experiment::UserTurn => ("user_turn", "the text before a user message"),
+            Experiment::T1 => ("T1", "no call or one"),
+            Experiment::T2 => ("T2", "one call or two"),
+            Experiment::T3 => ("T3", "two function names"),
+            Experiment::T4 => ("T4", "name, arguments and values in a call"),
+            Experiment::A1 => ("A1", "two argument names"),
+            Experiment::A2 => ("A2", "a string or another value"),
+            Experiment::T5 => ("T5", "one argument or two"),
+            Experiment::T6 => ("T6", "no argument or one"),
+            Experiment::T7 => ("T7", "two call ids"),
+            Experiment::ValueTypes => ("value_types", "values other than strings"),
+            Experiment::ContentBesideCalls => ("content_beside_calls", "an answer together with calls"),
+            Experiment::NullContent => ("null_content", "content that is null"),
+            Experiment::Capability => ("capability", "what the template can render"),
+            Experiment::Described => ("described", "calls that the prompt describes"),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::probe::Probe;
 use crate::sentinels::SENTINELS;
 use crate::settle::{NO_CALL, NO_REASONING};
 use crate::smallest::{small_turns, smallest, undescribed_turns};
-use crate::verify::{Failure, Lost, Trial, Trials, Verification, message_of};
+use crate::verify::{Failure, Lost, TrialOutcome, Trials, Verification, message_of};
 
 /// Something that a spec does not describe, or that its parser reads wrongly.
 ///
@@ -162,12 +162,12 @@ fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> O
         for switch in std::iter::once(None).chain(more.iter().map(|switch| Some(switch.as_str()))) {
             trials.switch_on(switch);
             match trials.run(turn, message_of(turn)) {
-                Trial::Failed(failure) => {
+                TrialOutcome::Failed(failure) => {
                     if let Some(shown) = of_failure(&trials, &failure) {
                         return Some(shown);
                     }
                 }
-                Trial::Lost(why) if is_asked_for(turn) => {
+                TrialOutcome::Lost(why) if is_asked_for(turn) => {
                     let shown = of_lost(&trials, turn, &why);
                     match why {
                         // With a switch it may be rendered.
@@ -175,7 +175,7 @@ fn of_gap(mut trials: Trials<'_, '_>, probe: &Probe<'_>, spec: &FormatSpec) -> O
                         _ => lost = lost.or(shown),
                     }
                 }
-                Trial::Lost(_) | Trial::Held(_) => {}
+                TrialOutcome::Lost(_) | TrialOutcome::Held(_) => {}
             }
         }
         lost = lost.or(refused);

@@ -13,7 +13,7 @@ use crate::message_kind::MessageKind;
 use crate::probe::Probe;
 use crate::smallest::small_turns;
 use crate::text;
-use crate::verify::{Trial, Trials, message_of, parser};
+use crate::verify::{TrialOutcome, Trials, message_of, parser};
 
 /// What is missing from a spec if tools are offered and the template renders no calls.
 pub(crate) const NO_CALL_SHOWN: &str =
@@ -116,10 +116,10 @@ impl Wrong {
             let message = message_of(&turn);
             let kind = MessageKind::of(&message);
             let trial = trials.run(&turn, message);
-            if !matches!(trial, Trial::Lost(_)) {
+            if !matches!(trial, TrialOutcome::Lost(_)) {
                 let tally = kinds.entry(kind).or_default();
                 tally.tried += 1;
-                tally.failed += usize::from(matches!(trial, Trial::Failed(_)));
+                tally.failed += usize::from(matches!(trial, TrialOutcome::Failed(_)));
             }
         }
         Self(kinds)

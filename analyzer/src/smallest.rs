@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use unjinja_spec::{Carrier, FormatSpec, ReasoningMode, ToolFormat};
 
 use crate::conversation::{AssistantMessage, Call};
-use crate::verify::{Failure, Trial, Trials, message_of};
+use crate::verify::{Failure, TrialOutcome, Trials, message_of};
 
 /// Conversations that are tried at most for one failure.
 const TRIALS: u32 = 300;
@@ -92,8 +92,8 @@ fn call(number: usize, arguments: Value) -> Call {
 
 fn fails(trials: &Trials<'_, '_>, turn: &AssistantMessage) -> Option<Failure> {
     match trials.run(turn, message_of(turn)) {
-        Trial::Failed(failure) => Some(*failure),
-        Trial::Lost(_) | Trial::Held(_) => None,
+        TrialOutcome::Failed(failure) => Some(*failure),
+        TrialOutcome::Lost(_) | TrialOutcome::Held(_) => None,
     }
 }
 

@@ -196,19 +196,19 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
         let (turn, expected) = random.turn(spec);
         let kind = MessageKind::of(&expected);
         let trial = trials.run(&turn, expected);
-        if let Trial::Lost(why) = &trial {
+        if let TrialOutcome::Lost(why) = &trial {
             result.lost_by_template += 1;
             result.changed_by_template += u32::from(matches!(why, Lost::Changes(_)));
             continue;
         }
-        let held = u32::from(matches!(trial, Trial::Held(_)));
+        let held = u32::from(matches!(trial, TrialOutcome::Held(_)));
         let tally = result.kinds.entry(kind).or_default();
         (tally.tried, tally.held) = (tally.tried + 1, tally.held + held);
         (result.tried, result.held) = (result.tried + 1, result.held + held);
         match trial {
-            Trial::Held(rendered) => result.turns.extend(rendered),
-            Trial::Failed(failure) => result.failures.push(*failure),
-            Trial::Lost(_) => {}
+            TrialOutcome::Held(rendered) => result.turns.extend(rendered),
+            TrialOutcome::Failed(failure) => result.failures.push(*failure),
+            TrialOutcome::Lost(_) => {}
         }
     }
     result.continuations = trials.continuations();
@@ -228,7 +228,7 @@ pub(crate) struct Trials<'p, 't> {
     for_reasoning: Vec<Variable>,
 }
 
-pub(crate) enum Trial {
+pub(crate) enum TrialOutcome {
     /// The template does not render the whole message as one turn, so the conversation says nothing about the parser.
     Lost(Lost),
     /// The same message came back; with the turn, if it is complete in itself.
@@ -309,7 +309,7 @@ impl<'p, 't> Trials<'p, 't> {
         if takes_null && turn.calls.len() == 1 { self.style.with_empty(EmptyContent::Null) } else { self.style }
     }
 
-    pub(crate) fn run(&self, turn: &AssistantMessage, expected: Message) -> Trial {
+    pub(crate) fn run(&self, turn: &AssistantMessage, expected: Message) -> TrialOutcome {
         let (probe, spec, style) = (self.probe, self.spec, self.style_for(turn));
         let extra = self.variables(turn);
         let tools = tools_for(&turn.calls);
@@ -317,14 +317,14 @@ impl<'p, 't> Trials<'p, 't> {
         let ends = [spec.turn.assistant_start.as_str(), spec.turn.end.as_str()];
         let quick = probe.turn_between(turn, &offered, style, &extra, ends).and_then(|rendered| {
             let trial = self.judge(turn, expected.clone(), &tools, &extra, rendered);
-            matches!(trial, Trial::Held(Some(_))).then_some(trial)
+            matches!(trial, TrialOutcome::Held(Some(_))).then_some(trial)
         });
         if let Some(trial) = quick {
             return trial;
         }
         match probe.turn_text(turn, style, &extra) {
             Ok(rendered) => self.judge(turn, expected, &tools, &extra, rendered),
-            Err(error) => Trial::Lost(Lost::Refused(error.message().to_owned())),
+            Err(error) => TrialOutcome::Lost(Lost::Refused(error.message().to_owned())),
         }
     }
 
@@ -353,7 +353,7 @@ impl<'p, 't> Trials<'p, 't> {
         let call = Call::probe(0);
         if continued.has_quotes()
             && let turn = AssistantMessage::calls(std::slice::from_ref(&call))
-            && let Trial::Held(Some(rendered)) = self.run(&turn, message_of(&turn))
+            && let TrialOutcome::Held(Some(rendered)) = self.run(&turn, message_of(&turn))
         {
             let values = call.arguments.values().filter_map(Value::as_str);
             found.extend(
@@ -372,17 +372,17 @@ impl<'p, 't> Trials<'p, 't> {
         tools: &Value,
         extra: &[Variable],
         rendered: String,
-    ) -> Trial {
+    ) -> TrialOutcome {
         let (probe, spec, style) = (self.probe, self.spec, self.style_for(turn));
         for call in &mut expected.tool_calls {
             // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
         }
         if let Some(part) = lacking(&rendered, &expected) {
-            return Trial::Lost(Lost::Lacks(part, rendered));
+            return TrialOutcome::Lost(Lost::Lacks(part, rendered));
         }
         if is_several_turns(&rendered, spec) {
-            return Trial::Lost(Lost::SeveralTurns(rendered));
+            return TrialOutcome::Lost(Lost::SeveralTurns(rendered));
         }
         let start = spec.turn.assistant_start.as_str();
         let tools = Tools::from_openai(tools).unwrap_or_default();
@@ -396,14 +396,14 @@ impl<'p, 't> Trials<'p, 't> {
         if same(&parsed, &expected) {
             let body = until_end(&rendered, spec);
             let body = text::without_start(body, start).to_owned();
-            return Trial::Held(Some(Rendered { body, message: expected, tools }));
+            return TrialOutcome::Held(Some(Rendered { body, message: expected, tools }));
         }
         // What follows an opener, and no closer, is an answer in the place of reasoning.
         let (open, close) = (spec.reasoning.start.trim(), spec.reasoning.end.trim());
         let opened = !open.is_empty() && begun != start && begun.trim_end().ends_with(open);
         let unclosed = opened && expected.reasoning_content.is_empty() && !rendered.contains(close);
         if unclosed || is_same_as_reasoning(probe, spec, turn, style, &rendered) {
-            return Trial::Lost(Lost::LikeReasoning(rendered));
+            return TrialOutcome::Lost(Lost::LikeReasoning(rendered));
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
         let past = || {
@@ -411,15 +411,15 @@ impl<'p, 't> Trials<'p, 't> {
             probe.past_turn(turn, style, extra).is_ok_and(|past| same(&read(&past.text, begun), &expected))
         };
         if message_is_plain(&expected) && past() {
-            return Trial::Held(None);
+            return TrialOutcome::Held(None);
         }
         if let Some(part) = unescaped(&rendered, turn, spec) {
-            return Trial::Lost(Lost::Lacks(part, rendered));
+            return TrialOutcome::Lost(Lost::Lacks(part, rendered));
         }
         if self.changed(turn, &expected, extra).is_some_and(|changed| same(&parsed, &changed)) {
-            return Trial::Lost(Lost::Changes(rendered));
+            return TrialOutcome::Lost(Lost::Changes(rendered));
         }
-        Trial::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
+        TrialOutcome::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
     }
 
     /// The message with the texts that the template writes in the place of its own; `None` if it changes none.

@@ -9,7 +9,7 @@ use unjinja_spec::FormatSpec;
 
 use crate::error::BuildError;
 use crate::files::read;
-use crate::tools::{of_tools, type_items};
+use crate::tools::{of_tools, types_of};
 
 /// Makes one parser from one [`Input`].
 ///
@@ -129,7 +129,7 @@ impl Build {
             tokens.extend(with_tools.map_err(of_tools(path))?);
         }
         if self.types {
-            tokens.extend(type_items(self.tools.as_deref(), &self.runtime)?);
+            tokens.extend(types_of(self.tools.as_deref(), &self.runtime)?);
         }
         Ok(tokens)
     }

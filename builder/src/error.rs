@@ -13,9 +13,8 @@ use unjinja_source::SourceError;
 
 /// Why no parser was made.
 ///
-/// [`Display`](fmt::Display) prints the place, the cause and what to do, on one or more lines. The same facts are
-/// available one by one: [`path`](Self::path), [`line`](Self::line), [`expected`](Self::expected), [`seen`](Self::seen)
-/// and [`next_step`](Self::next_step).
+/// [`Display`](fmt::Display) prints the place, the cause and what to do, on one or more lines. The place and the next step are
+/// also available one by one: [`path`](Self::path), [`line`](Self::line), [`next_step`](Self::next_step).
 ///
 /// ```
 /// use unjinja_build::{Build, BuildError, Input, LoadError};
@@ -110,44 +109,6 @@ impl BuildError {
             Self::Load(error) => error.line(),
             Self::Several(errors) => errors.first().and_then(Self::line),
             _ => None,
-        }
-    }
-
-    /// What was expected.
-    pub fn expected(&self) -> Cow<'_, str> {
-        Cow::Borrowed(match self {
-            Self::Load(error) => return error.expected(),
-            Self::File { action: FileAction::Read, .. } => "a readable file",
-            Self::File { action: FileAction::Write, .. } => "a place that can be written to",
-            Self::Lower { error, .. } => {
-                return error.problems.first().map_or(Cow::Borrowed(""), LowerProblem::expected);
-            }
-            Self::Tools { .. } => "a list of tools in OpenAI's form",
-            Self::Types { .. } => "tools with JSON schemas, and names that stay different in Rust",
-            Self::TypesWithoutTools => "a file of tools",
-            Self::TypesNotCompiled => "the feature `types`",
-            Self::SameName { .. } => "templates with different names",
-            Self::NotABuildScript => "a call from a build script",
-            Self::Several(errors) => return errors.first().map_or(Cow::Borrowed(""), Self::expected),
-        })
-    }
-
-    /// What was found instead.
-    pub fn seen(&self) -> Cow<'_, str> {
-        match self {
-            Self::File { error, .. } => Cow::Owned(error.to_string()),
-            Self::Load(error) => error.seen(),
-            Self::Lower { error, .. } => {
-                Cow::Owned(error.problems.iter().map(LowerProblem::seen).collect::<Vec<_>>().join("; "))
-            }
-            Self::Tools { problem, .. } | Self::Types { problem, .. } => Cow::Borrowed(problem),
-            Self::TypesWithoutTools => Cow::Borrowed("types, but no tools"),
-            Self::TypesNotCompiled => Cow::Borrowed("unjinja-build without its feature `types`"),
-            Self::SameName { name, files: [first, second] } => {
-                Cow::Owned(format!("{first} and {second} are both called `{name}`"))
-            }
-            Self::NotABuildScript => Cow::Borrowed("the variable OUT_DIR is not set"),
-            Self::Several(errors) => errors.first().map_or(Cow::Borrowed(""), Self::seen),
         }
     }
 

@@ -50,6 +50,8 @@ mod error;
 mod files;
 mod templates;
 mod tools;
+#[cfg(feature = "types")]
+mod types;
 mod warning;
 
 pub use unjinja_analyzer::{ROUND_TRIPS, SourceExt};
@@ -60,6 +62,8 @@ pub use self::analysis::analyze_text;
 pub use self::build::Build;
 pub use self::error::{BuildError, FileAction};
 pub use self::templates::{Templates, compile_templates, templates_in};
+#[cfg(feature = "types")]
+pub use self::types::{TypesError, type_items};
 pub use self::warning::partial_warning;
 
 /// Compiles the examples of the README.

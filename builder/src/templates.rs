@@ -10,7 +10,7 @@ use unjinja_spec::FormatSpec;
 
 use crate::error::{BuildError, FileAction};
 use crate::files::{failed, read, write};
-use crate::tools::{of_tools, type_items};
+use crate::tools::{of_tools, types_of};
 use crate::warning::partial_warning;
 
 /// Compiles every template of a folder into `OUT_DIR/unjinja.rs`; call it from a build script.
@@ -148,7 +148,7 @@ impl Templates {
             }
             None => None,
         };
-        let types = self.types.then(|| type_items(self.tools.as_deref(), &self.runtime)).transpose()?;
+        let types = self.types.then(|| types_of(self.tools.as_deref(), &self.runtime)).transpose()?;
         let (mut names, mut modules, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for spec in self.specs()? {
             let info = &spec.template;

@@ -4,30 +4,30 @@ use std::path::Path;
 
 use proc_macro2::TokenStream;
 #[cfg(feature = "types")]
-use unjinja_codegen::rust::TypesError;
+use unjinja_runtime::Tools;
 
 use crate::error::BuildError;
 #[cfg(feature = "types")]
 use crate::files::read;
+#[cfg(feature = "types")]
+use crate::types::type_items;
 
 /// The types of the tools of a file.
-pub(crate) fn type_items(tools: Option<&Path>, runtime: &TokenStream) -> Result<TokenStream, BuildError> {
+pub(crate) fn types_of(tools: Option<&Path>, runtime: &TokenStream) -> Result<TokenStream, BuildError> {
     match tools {
         None => Err(BuildError::TypesWithoutTools),
-        Some(path) => types_of(path, runtime),
+        Some(path) => types_of_file(path, runtime),
     }
 }
 
 #[cfg(feature = "types")]
-fn types_of(path: &Path, runtime: &TokenStream) -> Result<TokenStream, BuildError> {
-    unjinja_codegen::rust::type_items(&read(path)?, runtime).map_err(|error| match error.is::<TypesError>() {
-        true => BuildError::Types { path: path.to_owned(), problem: error.to_string() },
-        false => of_tools(path)(error),
-    })
+fn types_of_file(path: &Path, runtime: &TokenStream) -> Result<TokenStream, BuildError> {
+    let tools = Tools::from_json(&read(path)?).map_err(|error| of_tools(path)(error.into()))?;
+    type_items(&tools, runtime).map_err(|error| BuildError::Types { path: path.to_owned(), problem: error.to_string() })
 }
 
 #[cfg(not(feature = "types"))]
-fn types_of(_: &Path, _: &TokenStream) -> Result<TokenStream, BuildError> {
+fn types_of_file(_: &Path, _: &TokenStream) -> Result<TokenStream, BuildError> {
     Err(BuildError::TypesNotCompiled)
 }
 

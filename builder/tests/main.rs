@@ -3,3 +3,4 @@
 mod errors;
 mod hostile;
 mod sources;
+mod types;

@@ -8,7 +8,7 @@ use serde_json::json;
 use unjinja_build::SourceExt;
 use unjinja_dynamic::{Input, Loaded, Loader};
 use unjinja_lint::Severity;
-use unjinja_lint::compare::{CompareOptions, TemplateComparison, compare};
+use unjinja_lint::compare::{CompareOptions, RenderComparison, Rendered, TemplateComparison, compare};
 use unjinja_spec::{Effect, diff};
 
 use crate::failure::{Done, Failure};
@@ -87,7 +87,7 @@ fn text_of(loaded: &Loaded, path: &Path) -> Result<String, Failure> {
 
 /// How bad it is that templates differ; `None` if they render and read alike.
 fn severity(compared: &TemplateComparison) -> Option<Effect> {
-    match (compared.read_alike(), compared.render_alike()) {
+    match (compared.read.alike, compared.render.alike) {
         (false, _) => Some(Effect::Breaking),
         (true, false) => Some(Effect::Informational),
         (true, true) => None,
@@ -98,14 +98,14 @@ fn print(report: &Report, compared: Option<&TemplateComparison>, arguments: &Arg
     let Some(compared) = compared else { return report.print(None, arguments.format, ui) };
     if arguments.format == ReportFormat::Json {
         let mut document = report.document();
-        document.templates = Some(compared.document());
+        document.templates = Some(compared);
         return output::json(&document);
     }
     // An annotation is about a difference.
     let tells_all = arguments.format != ReportFormat::Github;
     let findings = [
-        (compared.render_alike(), renders(compared, &arguments.new)),
-        (compared.read_alike(), reads(compared, &arguments.new)),
+        (compared.render.alike, renders(compared, &arguments.new)),
+        (compared.read.alike, reads(compared, &arguments.new)),
     ];
     let findings = findings.into_iter().filter(|(alike, _)| tells_all || !alike).map(|(_, finding)| finding).collect();
     report.print(Some(Group { name: "templates".to_owned(), findings }), arguments.format, ui)
@@ -113,8 +113,8 @@ fn print(report: &Report, compared: Option<&TemplateComparison>, arguments: &Arg
 
 /// Whether the templates render alike, with the smallest conversation that comes out different.
 fn renders(compared: &TemplateComparison, file: &Path) -> Finding {
-    let TemplateComparison { tried, differing, differing_in_space: space, .. } = compared;
-    let assumed = match compared.assumed_tokens.as_slice() {
+    let RenderComparison { tried, differing, space, .. } = &compared.render;
+    let assumed = match compared.render.assumed_tokens.as_slice() {
         [] => String::new(),
         names => format!("; only one file says the text of {}, which is taken for both", names.join(", ")),
     };
@@ -123,15 +123,15 @@ fn renders(compared: &TemplateComparison, file: &Path) -> Finding {
         all if all == differing => ", all in white space only".to_owned(),
         some => format!(", {some} of them in white space only"),
     };
-    let message = match compared.render_alike() {
+    let message = match compared.render.alike {
         true => format!("the templates render alike: {tried} conversations{assumed}"),
         false => format!("the templates render differently: {differing} of {tried} conversations{space}{assumed}"),
     };
-    let text = |text: &Result<String, String>| match text {
-        Ok(text) => text.clone(),
-        Err(error) => format!("fails: {error}"),
+    let text = |rendered: &Rendered| match rendered {
+        Rendered::Text(text) => text.clone(),
+        Rendered::Error(error) => format!("fails: {error}"),
     };
-    let details = compared.difference.as_ref().map_or_else(Vec::new, |difference| {
+    let details = compared.render.difference.as_ref().map_or_else(Vec::new, |difference| {
         let conversation = difference.conversation.to_string();
         vec![("conversation", conversation), ("old", text(&difference.old)), ("new", text(&difference.new))]
     });
@@ -140,18 +140,19 @@ fn renders(compared: &TemplateComparison, file: &Path) -> Finding {
 
 /// Whether the parsers read alike, with the shortest turns that they read differently.
 fn reads(compared: &TemplateComparison, file: &Path) -> Finding {
-    let [old, new] = &compared.readings;
+    let readings = compared.read.turns.each();
+    let [old, new] = readings;
     let turns = format!(
         "{} of {} turns of the old template by the new parser, {} of {} of the new one by the old",
         old.alike, old.tried, new.alike, new.tried
     );
     let (severity, how) =
-        if compared.read_alike() { (Severity::Note, "alike") } else { (Severity::Error, "differently") };
+        if compared.read.alike { (Severity::Note, "alike") } else { (Severity::Error, "differently") };
     let message = format!("their parsers read {how}: alike are {turns}");
-    let problems = compared.problems.iter().zip(["no old", "no new"]);
+    let problems = compared.problems.each().into_iter().zip(["no old", "no new"]);
     let mut details: Vec<(&str, String)> =
         problems.filter_map(|(problem, which)| Some((which, problem.clone()?))).collect();
-    for (readings, [writer, reader]) in compared.readings.iter().zip([["by old", "by new"], ["by new", "by old"]]) {
+    for (readings, [writer, reader]) in readings.into_iter().zip([["by old", "by new"], ["by new", "by old"]]) {
         if let Some(difference) = &readings.difference {
             details.push(("turn", difference.output.clone()));
             details.push((writer, json!(difference.own).to_string()));

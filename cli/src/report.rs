@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde::Serialize;
 use unjinja_lint::Severity;
-use unjinja_lint::compare::ComparisonDocument;
+use unjinja_lint::compare::TemplateComparison;
 use unjinja_spec::{Change, Effect, line_of, worst};
 
 use crate::failure::Done;
@@ -235,7 +235,7 @@ pub(crate) struct Document<'r> {
     overlays: Vec<Hint<'r>>,
     /// `diff` of two templates only: what the specs do not say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub templates: Option<ComparisonDocument<'r>>,
+    pub templates: Option<&'r TemplateComparison>,
 }
 
 #[derive(Serialize)]

@@ -417,7 +417,7 @@ fn analyze_and_check_read_the_manifest() -> Done {
 struct Watched {
     folder: PathBuf,
     environment: Vec<(&'static str, String)>,
-    steps: Vec<workflow::Step>,
+    steps: Vec<workflow::WorkflowStep>,
 }
 
 #[cfg(unix)]

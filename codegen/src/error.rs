@@ -1,6 +1,6 @@
 //! The error of this crate: why no parser can be made from a valid spec.
 //!
-//! Each problem is a value with its place in the spec, what was expected, what was found and what to do next. Nothing may
+//! Each problem is a value with its place in the spec, what was found and what to do next. Nothing may
 //! read the sentences to find out what happened; the variants say it.
 
 use std::borrow::Cow;
@@ -72,30 +72,6 @@ impl LowerProblem {
             Self::AmbiguousMarkers { first: key, .. } | Self::TooManyMarkers { key, .. } => (*key).into(),
             Self::TooManyStates { .. } => "tools".into(),
             Self::PromptOpensReasoning { index, .. } => format!("generation_prompt[{index}].starts_in").into(),
-        }
-    }
-
-    /// What was expected at that key.
-    pub fn expected(&self) -> Cow<'static, str> {
-        match self {
-            Self::Unsupported { .. } => "a supported format".into(),
-            Self::AmbiguousMarkers { .. } => "markers that can be told apart".into(),
-            Self::TooManyMarkers { .. } => format!("at most {MAX_MARKERS} markers at one place").into(),
-            Self::TooManyStates { .. } => format!("a format that needs at most {MAX_STATES} states").into(),
-            Self::PromptOpensReasoning { .. } => "a prompt after which the answer begins".into(),
-        }
-    }
-
-    /// What the spec has instead.
-    pub fn seen(&self) -> String {
-        match self {
-            Self::Unsupported { gaps } => gaps.join("; "),
-            Self::AmbiguousMarkers { first, second, text } => {
-                format!("`{first}` and `{second}`, which both begin with {text:?}")
-            }
-            Self::TooManyMarkers { text, count, .. } => format!("{count} markers where {text:?} may come"),
-            Self::TooManyStates { count } => format!("a format that needs {count} states"),
-            Self::PromptOpensReasoning { text, .. } => format!("the prompt {text:?}, which opens reasoning"),
         }
     }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use quote::quote;
 use serde_json::{Value, json};
+use unjinja_build::type_items;
+use unjinja_runtime::Tools;
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gbnf/tests/schemas").canonicalize()?;
@@ -30,20 +32,24 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
                 "$defs": {"it": schema},
             });
             let tool = json!({"name": name, "parameters": parameters});
-            match unjinja_codegen::rust::type_items(&json!([tool]).to_string(), &quote!(unjinja_runtime)) {
+            match types(&json!([tool])) {
                 Ok(_) => tools.push(tool),
                 Err(error) => write!(refused, "({name:?}, {:?}),", error.to_string())?,
             }
         }
     }
-    let items = unjinja_codegen::rust::type_items(&Value::from(tools).to_string(), &quote!(unjinja_runtime))?;
+    let types = types(&Value::from(tools))?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let text = unjinja_codegen::rust::format(items).map_err(|error| error.to_string())?;
     let refused = format!(
         "/// The tools that no types can be made of, and why.\npub const REFUSED: &[(&str, &str)] = &[{refused}];"
     );
-    fs::write(out.join("types.rs"), format!("{text}\n{refused}\n"))?;
+    fs::write(out.join("types.rs"), format!("{types}\n{refused}\n"))?;
     Ok(())
+}
+
+fn types(tools: &Value) -> Result<String, Box<dyn Error + Send + Sync>> {
+    let tools = Tools::from_json(&tools.to_string())?;
+    Ok(type_items(&tools, &quote!(unjinja_runtime))?.to_string())
 }
 
 /// Lets references lead to the place where the schema is put.

@@ -105,16 +105,6 @@ impl Builder {
         self.intern(hint, expr)
     }
 
-    /// Like [`rule`](Self::rule). A new rule gets a comment.
-    pub fn rule_with_comment(&mut self, hint: &str, comment: &str, expr: impl IntoExpr) -> RuleId {
-        let before = self.rules.len();
-        let rule = self.rule(hint, expr);
-        if self.rules.len() > before {
-            self.comment(rule, comment);
-        }
-        rule
-    }
-
     /// A rule that other rules can use before it is defined. It must be [defined](Self::define) later; until then it
     /// matches nothing.
     pub fn reserve(&mut self, hint: &str) -> RuleId {
@@ -494,7 +484,8 @@ mod tests {
         let mut builder = Builder::new();
         builder.rule("unused", builder.text("x"));
         let list = builder.reserve("list");
-        let item = builder.rule_with_comment("item", "one\nof them", builder.choice(&[builder.text("i"), list.into()]));
+        let item = builder.rule("item", builder.choice(&[builder.text("i"), list.into()]));
+        builder.comment(item, "one\nof them");
         builder.define(list, builder.sequence(&[builder.text("["), builder.many(item), builder.text("]")]));
         let nothing = builder.reserve("undefined");
         let root = builder.sequence(&[

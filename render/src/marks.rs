@@ -66,7 +66,7 @@ impl Mark {
 }
 
 /// One step of a path.
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Key(Arc<str>),
     Index(usize),
 }
@@ -75,7 +75,7 @@ pub(crate) enum Step {
 struct PathNode {
     /// Of the container; `None` for a variable of the context.
     parent: Option<usize>,
-    step: Step,
+    step: PathStep,
 }
 
 /// A sequence of encodings, as a shorter one and one more.
@@ -109,7 +109,7 @@ impl Marks {
     }
 
     /// The mark of a place that is `step` below the place of `parent`, of its value.
-    pub(crate) fn place(&mut self, parent: Mark, step: Step) -> Mark {
+    pub(crate) fn place(&mut self, parent: Mark, step: PathStep) -> Mark {
         let at = self.places.len();
         if at >= MAX_PLACES {
             self.full = true;
@@ -274,11 +274,11 @@ impl Path {
         }
         while let Some(place) = self.steps.pop().and_then(|at| places.get(at)) {
             match &place.step {
-                Step::Key(key) => {
+                PathStep::Key(key) => {
                     self.text.push_str(if self.text.is_empty() { "" } else { "." });
                     self.text.push_str(key);
                 }
-                Step::Index(index) => {
+                PathStep::Index(index) => {
                     self.text.push('[');
                     if *index < 10 {
                         self.text.push(char::from(b'0' + *index as u8));

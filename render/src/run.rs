@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::error::{Fault, Outcome};
 use crate::labels::{Encoding, FieldPart, Labels};
 use crate::limits::Limits;
-use crate::marks::{Mark, Marks, Piece, Step};
+use crate::marks::{Mark, Marks, PathStep, Piece};
 use crate::reads::Reads;
 
 /// What a value counts for among the [`Limits::value_bytes`]: at least its real size.
@@ -24,21 +24,21 @@ pub(crate) trait Clear {
 
 /// Where a container comes from. Both are absent if it does not come from the context.
 #[derive(Clone, Default)]
-pub(crate) struct Source {
+pub(crate) struct ContainerSource {
     /// The path for [`Reads`], if reads are recorded.
     path: Option<Rc<str>>,
     /// The mark of the container's value, if the render is labelled.
     pub(crate) mark: Mark,
 }
 
-impl Source {
-    pub(crate) fn new(path: Option<&str>, mark: Mark) -> Source {
-        Source { path: path.map(Rc::from), mark }
+impl ContainerSource {
+    pub(crate) fn new(path: Option<&str>, mark: Mark) -> ContainerSource {
+        ContainerSource { path: path.map(Rc::from), mark }
     }
 
     /// This source; `other` gives what this one lacks.
-    pub(crate) fn or(&self, other: &Source) -> Source {
-        Source { path: self.path.clone().or_else(|| other.path.clone()), mark: self.mark.or(other.mark) }
+    pub(crate) fn or(&self, other: &ContainerSource) -> ContainerSource {
+        ContainerSource { path: self.path.clone().or_else(|| other.path.clone()), mark: self.mark.or(other.mark) }
     }
 }
 
@@ -147,7 +147,7 @@ impl Run {
     }
 
     /// Records that `key` of the object at `source` was looked for.
-    pub(crate) fn read_key(&self, source: &Source, key: &str) {
+    pub(crate) fn read_key(&self, source: &ContainerSource, key: &str) {
         if let (Some(reads), Some(path)) = (&self.reads, &source.path) {
             reads.borrow_mut().key(path, key);
         }
@@ -161,14 +161,14 @@ impl Run {
     }
 
     /// Records that elements of the list at `source` were looked at.
-    pub(crate) fn read_element(&self, source: &Source) {
+    pub(crate) fn read_element(&self, source: &ContainerSource) {
         if let (Some(reads), Some(path)) = (&self.reads, &source.path) {
             reads.borrow_mut().element(path);
         }
     }
 
     /// Records that the object or list at `source` was used as a whole.
-    pub(crate) fn read_whole(&self, source: &Source) {
+    pub(crate) fn read_whole(&self, source: &ContainerSource) {
         if let (Some(reads), Some(path)) = (&self.reads, &source.path) {
             reads.borrow_mut().took_whole(path);
         }
@@ -179,7 +179,7 @@ impl Run {
     }
 
     /// The mark of the value that is `step` below `parent` in the context; none unless the render is labelled.
-    pub(crate) fn place(&self, parent: Mark, step: impl FnOnce() -> Step) -> Mark {
+    pub(crate) fn place(&self, parent: Mark, step: impl FnOnce() -> PathStep) -> Mark {
         match &self.marks {
             Some(marks) => marks.borrow_mut().place(parent, step()),
             None => Mark::NONE,

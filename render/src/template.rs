@@ -9,7 +9,7 @@ use crate::eval::interpreter::Interpreter;
 use crate::eval::statements;
 use crate::labels::Labels;
 use crate::limits::Limits;
-use crate::marks::{Mark, Step};
+use crate::marks::{Mark, PathStep};
 use crate::reads::Reads;
 use crate::run::Run;
 use crate::stack::{self, with_big_stack};
@@ -403,7 +403,7 @@ fn variables(run: &Run, context: &serde_json::Value, tokens: &SpecialTokens, not
     let mut map = Map::default();
     let mut insert = |name: &str, value: &serde_json::Value| -> Outcome<()> {
         let text = Text::plain(name);
-        let place = run.place(Mark::NONE, || Step::Key(text.s.clone()));
+        let place = run.place(Mark::NONE, || PathStep::Key(text.s.clone()));
         let value = from_json(run, value, run.records_reads().then_some(name), Origin::Context(place))?;
         map.insert(Key::Str(text.s.clone()), Value::Str(text), value);
         Ok(())

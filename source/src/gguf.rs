@@ -55,7 +55,7 @@ const MOST_TEMPLATES: usize = 64;
 
 /// The metadata that matters here.
 #[derive(Default)]
-struct Found {
+struct Metadata {
     templates: Vec<(Option<String>, String)>,
     /// The offset of the first item of the token array, and the number of items.
     tokens: Option<(u64, u64)>,
@@ -114,8 +114,8 @@ pub(crate) fn read(path: &Path, input: impl Read + Seek) -> Result<Vec<Source>, 
 }
 
 /// Reads all keys. Returns what was found, and the number of keys.
-fn metadata<R: Read + Seek>(cursor: &mut Cursor<R>) -> Result<(Found, u64), Problem> {
-    let mut found = Found::default();
+fn metadata<R: Read + Seek>(cursor: &mut Cursor<R>) -> Result<(Metadata, u64), Problem> {
+    let mut found = Metadata::default();
     let keys = cursor.header(MAGIC, MOST_KEYS)?;
     for _ in 0..keys {
         let key = cursor.string(LONGEST_KEY, "a key")?;
@@ -128,7 +128,7 @@ fn metadata<R: Read + Seek>(cursor: &mut Cursor<R>) -> Result<(Found, u64), Prob
 /// Reads or skips the value of one key.
 fn value<R: Read + Seek>(
     cursor: &mut Cursor<R>,
-    found: &mut Found,
+    found: &mut Metadata,
     key: &str,
     value_type: ValueType,
 ) -> Result<(), Problem> {
@@ -170,7 +170,7 @@ fn value<R: Read + Seek>(
 
 fn template<R: Read + Seek>(
     cursor: &mut Cursor<R>,
-    found: &mut Found,
+    found: &mut Metadata,
     name: Option<&str>,
     value_type: ValueType,
 ) -> Result<(), Problem> {
@@ -189,7 +189,7 @@ fn template<R: Read + Seek>(
 }
 
 /// The text of a token. Real files mark an absent token by an id that no token has.
-fn token<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found, id: Option<u64>) -> Result<Option<String>, Problem> {
+fn token<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Metadata, id: Option<u64>) -> Result<Option<String>, Problem> {
     let (Some((at, count)), Some(id)) = (found.tokens, id) else { return Ok(None) };
     if id >= count {
         return Ok(None);
@@ -198,7 +198,7 @@ fn token<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found, id: Option<u64>)
 }
 
 /// The texts of the tokens that are marked as control tokens; `None` if the file has no types of tokens.
-fn special_tokens<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found) -> Result<Option<Vec<String>>, Problem> {
+fn special_tokens<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Metadata) -> Result<Option<Vec<String>>, Problem> {
     let (Some((at, count)), Some((types, typed))) = (found.tokens, found.types) else { return Ok(None) };
     let special = cursor.positions(types, typed.min(count), CONTROL, MOST_SPECIAL).map_err(|p| p.of(TOKEN_TYPES))?;
     let mut tokens = cursor.items(at, &special, LONGEST_TOKEN).map_err(|problem| problem.of(TOKENS))?;
@@ -208,7 +208,7 @@ fn special_tokens<R: Read + Seek>(cursor: &mut Cursor<R>, found: &Found) -> Resu
 }
 
 /// The error for a file without a template: it says what the file is.
-fn without_template(path: &Path, found: &Found, keys: u64) -> SourceError {
+fn without_template(path: &Path, found: &Metadata, keys: u64) -> SourceError {
     let what = match &found.architecture {
         Some(architecture) => format!("a model of the architecture `{architecture}` with {keys} metadata keys"),
         None => format!("{keys} metadata keys"),

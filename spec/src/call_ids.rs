@@ -108,7 +108,7 @@ pub struct CallIds {
     shape: CallIdShape,
     model_ids: ModelIds,
     prefix: &'static str,
-    source: Source,
+    source: IdSource,
     used: HashSet<String>,
     /// How many calls there are until now.
     calls: usize,
@@ -116,15 +116,15 @@ pub struct CallIds {
 
 /// Where the letters and digits of ids come from; random ones without a source.
 #[derive(Clone, Default)]
-struct Source(Option<Arc<dyn Fn(usize) -> String + Send + Sync>>);
+struct IdSource(Option<Arc<dyn Fn(usize) -> String + Send + Sync>>);
 
-impl Source {
+impl IdSource {
     fn letters(&self, length: usize) -> String {
         self.0.as_ref().map_or_else(|| random_text(length), |source| source(length))
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for IdSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "the caller's" } else { "random" })
     }
@@ -137,7 +137,7 @@ impl CallIds {
             shape,
             model_ids: ModelIds::default(),
             prefix: "call_",
-            source: Source::default(),
+            source: IdSource::default(),
             used: HashSet::new(),
             calls: 0,
         }
@@ -182,7 +182,7 @@ impl CallIds {
     /// assert_ne!(ids.next("now", None), "call_777777777777777777777777");
     /// ```
     pub fn source(mut self, source: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        self.source = Source(Some(Arc::new(source)));
+        self.source = IdSource(Some(Arc::new(source)));
         self
     }
 
@@ -218,7 +218,7 @@ impl CallIds {
         let mut id = written.unwrap_or_default().to_owned();
         let mut attempt = number;
         while id.is_empty() || self.used.contains(&id) {
-            let source = if attempt - number < ATTEMPTS { &self.source } else { &Source(None) };
+            let source = if attempt - number < ATTEMPTS { &self.source } else { &IdSource(None) };
             id = match &self.shape {
                 CallIdShape::Free => format!("{}{}", self.prefix, source.letters(LENGTH)),
                 CallIdShape::Nine => source.letters(9),

@@ -21,12 +21,9 @@ pub(crate) struct Finding {
 }
 
 /// Keywords of Rust, which cannot name a module.
-const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
-    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
-    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
-    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
-];
+const KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern false \
+    final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self \
+    static struct super trait true try type typeof unsafe unsized use virtual where while yield";
 
 /// Everything that is wrong with a spec whose keys and types are right.
 pub(crate) fn check(spec: &FormatSpec) -> Vec<Finding> {
@@ -130,7 +127,7 @@ impl Findings {
             let cause = format!("`template.name` {} cannot name a module", text::quote(name));
             let next = "use lower-case letters, digits and `_`, beginning with a letter";
             self.add("template.name", &[], cause, next);
-        } else if KEYWORDS.contains(&name.as_str()) {
+        } else if KEYWORDS.split(' ').any(|word| word == name) {
             let cause = format!("`template.name` {} is a keyword of Rust", text::quote(name));
             self.add("template.name", &[], cause, &format!("use another name, such as `{name}_model`"));
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::document::{Node, Value};
 use crate::effect::Effect;
-use crate::error::Source;
+use crate::error::SpecFile;
 use crate::model::FormatSpec;
 use crate::read::{self, Shape};
 use crate::rules;
@@ -101,7 +101,7 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
 /// ```
 #[must_use]
 pub fn line_of(text: &str, key: &str) -> usize {
-    let source = Source { file: String::new(), text: text.to_owned() };
+    let source = SpecFile { file: String::new(), text: text.to_owned() };
     let Ok(root) = Node::parse(&source) else { return 1 };
     let mut keys = Vec::new();
     enter(&root, "", &mut keys);

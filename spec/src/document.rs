@@ -9,7 +9,7 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::{Source, SpecError};
+use crate::error::{SpecError, SpecFile};
 use crate::text;
 
 /// A value and its place in the file.
@@ -56,7 +56,7 @@ impl Node {
     }
 
     /// Parses a file. Every syntax error becomes a problem.
-    pub(crate) fn parse(source: &Source) -> Result<Self, SpecError> {
+    pub(crate) fn parse(source: &SpecFile) -> Result<Self, SpecError> {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         let problems = errors.iter().map(|error| {
             let cause = format!("not valid TOML: {}", text::visible(error.message()));

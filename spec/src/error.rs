@@ -68,7 +68,7 @@ impl Problem {
         let offset = line.char_indices().nth(place.1.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
         let start = (start + offset).min(text.trim_end().len());
         let end = text[start..].chars().next().map_or(start, |c| start + c.len_utf8());
-        Source { file: file.to_owned(), text: text.to_owned() }.problem(Some(start..end), "", cause, next)
+        SpecFile { file: file.to_owned(), text: text.to_owned() }.problem(Some(start..end), "", cause, next)
     }
 }
 
@@ -107,14 +107,14 @@ impl fmt::Display for Problem {
 
 /// A file that problems are found in.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct SpecFile {
     /// The file as the caller named it.
     pub(crate) file: String,
     /// Its text.
     pub(crate) text: String,
 }
 
-impl Source {
+impl SpecFile {
     /// A problem with the text at `span`; without a span, with the file as a whole.
     pub(crate) fn problem(
         &self,

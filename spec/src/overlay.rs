@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::comments::{self, Comment};
 use crate::document::{Node, Value};
-use crate::error::{Problem, Source, SpecError};
+use crate::error::{Problem, SpecError, SpecFile};
 use crate::model::FormatSpec;
 use crate::parse;
 use crate::read::{self, Scope};
@@ -43,7 +43,7 @@ const FACTS: &[&str] = &["spec_version", "template.file", "template.sha256", "te
 /// ```
 #[derive(Clone, Debug)]
 pub struct Overlay {
-    source: Source,
+    source: SpecFile,
     root: Node,
     keys: Vec<Leaf>,
 }
@@ -76,7 +76,7 @@ impl Overlay {
     /// All problems that can be found at once: syntax errors, unknown and mistyped keys, keys that are facts
     /// about the template or the analysis, keys without a reason.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, SpecError> {
-        let source = Source { file: file_name.to_owned(), text: text.to_owned() };
+        let source = SpecFile { file: file_name.to_owned(), text: text.to_owned() };
         let root = Node::parse(&source)?;
         let (_, faults) = read::read::<FormatSpec>(&root, Scope::Part);
         let mut problems = parse::explain(&faults, &root, &source);
@@ -150,7 +150,7 @@ fn collect<'n>(node: &'n Node, path: &mut Vec<&'n str>, visit: &mut impl FnMut(&
     }
 }
 
-fn leaf(path: &[&str], node: &Node, source: &Source, comments: &[Comment]) -> Result<Leaf, Box<Problem>> {
+fn leaf(path: &[&str], node: &Node, source: &SpecFile, comments: &[Comment]) -> Result<Leaf, Box<Problem>> {
     let key = path.iter().fold(String::new(), |path, name| text::join(&path, name));
     let span = node.key_span.clone().or(node.span.clone());
     let is_fact = |fact: &&&str| key == **fact || key.starts_with(&format!("{fact}."));

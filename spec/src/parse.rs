@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::check::{self, Finding};
 use crate::document::{Node, Value};
-use crate::error::{Problem, Source, SpecError};
+use crate::error::{Problem, SpecError, SpecFile};
 use crate::fault::{Fault, FaultKind};
 use crate::model::{FormatSpec, SPEC_VERSION};
 use crate::read::{self, Scope, Shape};
@@ -30,7 +30,7 @@ impl FormatSpec {
     /// assert!(error.to_string().contains("did you mean `format`?"));
     /// ```
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, SpecError> {
-        let source = Source { file: file_name.to_owned(), text: text.to_owned() };
+        let source = SpecFile { file: file_name.to_owned(), text: text.to_owned() };
         let root = Node::parse(&source)?;
         from_document(&root, &source)
     }
@@ -69,7 +69,7 @@ impl FormatSpec {
 }
 
 /// Reads and checks a whole spec. `source` is the file that the places in the document refer to.
-pub(crate) fn from_document(root: &Node, source: &Source) -> Result<FormatSpec, SpecError> {
+pub(crate) fn from_document(root: &Node, source: &SpecFile) -> Result<FormatSpec, SpecError> {
     if let Some(problem) = other_version(root, source) {
         return Err(SpecError { problems: vec![problem] });
     }
@@ -98,7 +98,7 @@ pub(crate) fn from_document(root: &Node, source: &Source) -> Result<FormatSpec, 
 }
 
 /// The problem of a spec of another version. It is the only one reported, because the keys may mean anything there.
-fn other_version(root: &Node, source: &Source) -> Option<Problem> {
+fn other_version(root: &Node, source: &SpecFile) -> Option<Problem> {
     let node = root.get("spec_version")?;
     let Value::Integer(version) = node.value else {
         return None;
@@ -144,7 +144,7 @@ fn has_placeless(root: &Node) -> bool {
 }
 
 /// Faults as problems.
-pub(crate) fn explain(faults: &[Fault], root: &Node, source: &Source) -> Vec<Problem> {
+pub(crate) fn explain(faults: &[Fault], root: &Node, source: &SpecFile) -> Vec<Problem> {
     if faults.is_empty() {
         return Vec::new();
     }

@@ -103,7 +103,7 @@ mod tests {
     use serde::{Deserialize, Serialize};
 
     use super::*;
-    use crate::error::Source;
+    use crate::error::SpecFile;
     use crate::fault::{Fault, FaultKind};
     use crate::read::{Scope, read};
 
@@ -111,7 +111,7 @@ mod tests {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Shapes {
-        late: Vec<Step>,
+        late: Vec<Late>,
         names: BTreeMap<String, String>,
         only_tables: Outer,
         plain: Vec<Vec<i64>>,
@@ -121,7 +121,7 @@ mod tests {
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    enum Step {
+    enum Late {
         End,
         Literal(String),
         Choice { ways: Vec<Inner>, default: u8 },
@@ -143,7 +143,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<Node, crate::SpecError> {
         let (file, text) = ("shapes.toml".to_owned(), text.to_owned());
-        Node::parse(&Source { file, text })
+        Node::parse(&SpecFile { file, text })
     }
 
     #[test]
@@ -151,9 +151,9 @@ mod tests {
         let inner = |text: &str| Inner { text: text.to_owned(), count: Some(3) };
         let shapes = Shapes {
             late: vec![
-                Step::End,
-                Step::Literal("x\n".to_owned()),
-                Step::Choice { ways: vec![inner("a"), inner("b")], default: 1 },
+                Late::End,
+                Late::Literal("x\n".to_owned()),
+                Late::Choice { ways: vec![inner("a"), inner("b")], default: 1 },
             ],
             names: [("a b".to_owned(), "c".to_owned()), (String::new(), "#".to_owned())].into(),
             only_tables: Outer { inner: inner("in"), steps: vec![inner("one"), inner("two")] },

@@ -23,7 +23,7 @@ struct Entry {
 
 /// An added token in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundToken {
     pub(crate) id: u32,
     /// With the white space next to it, if that belongs to the token. Empty if the token before has taken all of it.
     pub(crate) range: Range<usize>,
@@ -53,7 +53,7 @@ impl AddedTokens {
     }
 
     /// The added tokens in a text, in order.
-    pub(crate) fn find(&self, text: &str, is_allowed: &dyn Fn(&Range<usize>) -> bool) -> Vec<Found> {
+    pub(crate) fn find(&self, text: &str, is_allowed: &dyn Fn(&Range<usize>) -> bool) -> Vec<FoundToken> {
         let Some(search) = &self.search else { return Vec::new() };
         let mut matches: Vec<(Range<usize>, usize)> = Vec::new();
         for found in search.find_overlapping_iter(text) {
@@ -64,7 +64,7 @@ impl AddedTokens {
             }
         }
         matches.sort_by_key(|(range, pattern)| (range.start, Reverse(range.end), *pattern));
-        let mut found: Vec<Found> = Vec::with_capacity(matches.len());
+        let mut found: Vec<FoundToken> = Vec::with_capacity(matches.len());
         let (mut searched, mut taken) = (0, 0);
         for (range, pattern) in matches {
             let Some(token) = self.tokens.get(pattern).filter(|_| range.start >= searched) else { continue };
@@ -77,7 +77,7 @@ impl AddedTokens {
             let end = if token.rules.rstrip { text.len() - after.trim_start().len() } else { range.end };
             // White space that the token before has taken can be a token again. It then stands for no more text.
             let (start, end) = (start.max(taken), end.max(taken));
-            found.push(Found { id: token.id, range: start..end });
+            found.push(FoundToken { id: token.id, range: start..end });
             taken = end;
         }
         found

@@ -92,13 +92,13 @@ pub struct Alternative {
 
 /// A message, and what comes before it.
 #[derive(Clone)]
-struct Step<'p> {
+struct PlacedMessage<'p> {
     place: FoundPattern<'p>,
     /// Where its text ends.
     end: usize,
 }
 
-impl Step<'_> {
+impl PlacedMessage<'_> {
     fn kind(&self) -> TextKind {
         self.place.pattern.to
     }
@@ -147,7 +147,7 @@ impl ConversationReader {
     }
 
     /// The messages of these steps. What they say of alternatives and differences is still to come.
-    fn messages(&self, text: Text<'_>, steps: &[Step<'_>], unread: Range<usize>) -> ReadConversation {
+    fn messages(&self, text: Text<'_>, steps: &[PlacedMessage<'_>], unread: Range<usize>) -> ReadConversation {
         let with_tools = steps.iter().find_map(|step| {
             let blank = step.place.blanks.iter().find(|(blank, _)| *blank == Blank::Tools)?;
             Some((step.place.range.clone(), blank.1.clone()))
@@ -177,7 +177,7 @@ impl ConversationReader {
     }
 
     /// The messages of a transcript, and what comes before them.
-    fn steps<'p>(&'p self, text: Text<'_>) -> (Range<usize>, Vec<Step<'p>>) {
+    fn steps<'p>(&'p self, text: Text<'_>) -> (Range<usize>, Vec<PlacedMessage<'p>>) {
         let begins = |pattern: &Pattern| pattern.from == TextKind::Start && pattern.to != TextKind::End;
         let mut next = self.at(text, 0, begins);
         if next.is_none() {
@@ -188,7 +188,7 @@ impl ConversationReader {
         while let Some(place) = next {
             next = self.next(text, place.pattern.to, place.range.end, Pattern::is_marked);
             let end = next.as_ref().map_or(text.text.len(), |next| next.range.start + next.pattern.kept);
-            steps.push(Step { place, end });
+            steps.push(PlacedMessage { place, end });
             next = next.filter(|next| next.pattern.to != TextKind::End);
         }
         (unread, steps)
@@ -223,13 +223,18 @@ impl ConversationReader {
     }
 
     /// Whether a turn at the end of a transcript is over. Where nothing ends a turn, one that says something is.
-    fn is_over(&self, text: Text<'_>, step: &Step<'_>, is_empty: bool) -> bool {
+    fn is_over(&self, text: Text<'_>, step: &PlacedMessage<'_>, is_empty: bool) -> bool {
         let end = self.model.spec().turn.end.trim();
         let turn = text.text.get(step.text()).unwrap_or_default().trim_end();
         if end.is_empty() { !is_empty } else { turn.ends_with(end) }
     }
 
-    fn message(&self, text: Text<'_>, step: &Step<'_>, tools: &[Value]) -> (Value, Vec<(Range<usize>, TokenPart)>) {
+    fn message(
+        &self,
+        text: Text<'_>,
+        step: &PlacedMessage<'_>,
+        tools: &[Value],
+    ) -> (Value, Vec<(Range<usize>, TokenPart)>) {
         let own = text.text.get(step.text()).unwrap_or_default();
         let decoded = || serde_json::from_str::<String>(&format!("\"{own}\"")).ok();
         let content = if step.place.pattern.json { decoded() } else { None }.unwrap_or_else(|| own.to_owned());
@@ -258,7 +263,12 @@ impl ConversationReader {
     }
 
     /// Reads a turn of the assistant.
-    fn assistant(&self, text: Text<'_>, step: &Step<'_>, tools: &[Value]) -> (Message, Vec<(Range<usize>, TokenPart)>) {
+    fn assistant(
+        &self,
+        text: Text<'_>,
+        step: &PlacedMessage<'_>,
+        tools: &[Value],
+    ) -> (Message, Vec<(Range<usize>, TokenPart)>) {
         let before = text.text.get(..step.place.range.end).unwrap_or_default();
         let mut options = Options::new().generation_prompt(self.model.turn_of(before));
         if let Ok(tools) = Tools::from_openai(&Value::from(tools.to_vec())) {

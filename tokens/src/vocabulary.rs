@@ -15,7 +15,7 @@ use tokenizers::{
     AddedToken, Model, NormalizedString, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Token, Tokenizer,
 };
 
-use crate::added::{AddedTokens, Found};
+use crate::added::{AddedTokens, FoundToken};
 use crate::bytes::ByteForm;
 use crate::error::TokensError;
 use unjinja_runtime::abi::is_special_token;
@@ -240,11 +240,11 @@ impl Vocabulary {
 }
 
 /// A part of a text, cut at the added tokens in it.
-fn cut(part: &NormalizedString, found: Vec<Found>) -> Vec<(NormalizedString, Option<Vec<Token>>)> {
+fn cut(part: &NormalizedString, found: Vec<FoundToken>) -> Vec<(NormalizedString, Option<Vec<Token>>)> {
     let mut parts: Vec<(NormalizedString, Option<Vec<Token>>)> = Vec::with_capacity(2 * found.len() + 1);
     let mut at = 0;
     let slice = |range: Range<usize>| part.slice(TextRange::Normalized(range)).unwrap_or_default();
-    for Found { id, range } in found {
+    for FoundToken { id, range } in found {
         if at < range.start {
             parts.push((slice(at..range.start), None));
         }

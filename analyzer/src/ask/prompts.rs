@@ -24,26 +24,13 @@ impl Prompt {
 }
 
 /// Variables of chat templates that do not switch thinking.
-const OTHER_VARIABLES: [&str; 14] = [
-    "messages",
-    "tools",
-    "documents",
-    "functions",
-    "add_generation_prompt",
-    "bos_token",
-    "eos_token",
-    "pad_token",
-    "unk_token",
-    "datetime",
-    "date_string",
-    "raise_exception",
-    "strftime_now",
-    "continue_final_message",
-];
+const OTHER_VARIABLES: &str = "messages tools documents functions add_generation_prompt bos_token eos_token pad_token unk_token \
+    datetime date_string raise_exception strftime_now continue_final_message";
 
 /// The template variables that may switch thinking. Those whose name speaks of it come first.
 pub(super) fn switches(probe: &Probe<'_>) -> Vec<String> {
-    let names = || probe.variables.iter().filter(|name| !OTHER_VARIABLES.contains(&name.as_str())).cloned();
+    let names =
+        || probe.variables.iter().filter(|name| !OTHER_VARIABLES.split(' ').any(|other| other == *name)).cloned();
     let of_thinking = names().filter(|name| speaks_of_thinking(name));
     of_thinking.chain(names().filter(|name| !speaks_of_thinking(name))).collect()
 }

@@ -41,14 +41,17 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
             .result("followed by another", text_of(&split.past));
         list.push(if split.is_removed(&spec.reasoning.end) {
             record
-                .found(one, &["reasoning.mode", "reasoning.start", "reasoning.end"])
+                .found(one, "reasoning.mode reasoning.start reasoning.end")
                 .because("the template removes it, or the text before it")
         } else {
             one.because("the template does not split on it")
         });
     }
     if let Some(calls) = &o.calls {
-        self::calls(o, calls, &record, &spec.gaps, &mut list);
+        let mut calls = CallRecord { calls, record: &record, gaps: &spec.gaps, list: &mut list };
+        calls.calls(&o.answer);
+        calls.arguments();
+        calls.content();
     }
     for ability in &o.abilities {
         let key = format!("capabilities.{}", ability.key);
@@ -61,7 +64,7 @@ pub(crate) fn comparisons(o: &Observed, spec: &FormatSpec) -> Vec<Comparison> {
         });
     }
     let handed = Comparison::new(Experiment::Capability, "a call, its result, and a later system message");
-    list.push(record.found(handed, &MESSAGES).because("the template renders them in these forms"));
+    list.push(record.found(handed, MESSAGES).because("the template renders them in these forms"));
     Experiment::ALL
         .iter()
         .flat_map(|experiment| list.extract_if(.., |one| one.experiment == *experiment).collect::<Vec<_>>())
@@ -77,17 +80,8 @@ fn text_of<E>(turn: &Result<LabelledTurn, E>) -> Result<&str, &E> {
 }
 
 /// The keys that say how messages are handed over.
-const MESSAGES: [&str; 9] = [
-    "messages.content",
-    "messages.content_of_calls",
-    "messages.arguments",
-    "messages.ids",
-    "messages.system",
-    "messages.reasoning_with_calls",
-    "messages.result_name",
-    "messages.functions.form",
-    "messages.functions.always",
-];
+const MESSAGES: &str = "messages.content messages.content_of_calls messages.arguments messages.ids messages.system \
+    messages.reasoning_with_calls messages.result_name messages.functions.form messages.functions.always";
 
 struct Record {
     spec: Value,
@@ -101,9 +95,9 @@ impl Record {
         prompts.find(is_it)?.get("text")?.as_str()
     }
 
-    /// Adds what the spec says of these keys, unless it says nothing.
-    fn found(&self, mut one: Comparison, keys: &[&str]) -> Comparison {
-        for key in keys {
+    /// Adds what the spec says of these keys, unless it says nothing. Blanks are between the keys.
+    fn found(&self, mut one: Comparison, keys: &str) -> Comparison {
+        for key in keys.split(' ') {
             let value = self.spec.pointer(&format!("/{}", key.replace('.', "/")));
             let nothing = [Value::Null, false.into(), "".into(), "none".into()];
             if let Some(value) = value.filter(|value| !nothing.contains(value)) {
@@ -125,7 +119,7 @@ fn turns(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
     }
     list.push(
         record
-            .found(start, &["turn.assistant_start"])
+            .found(start, "turn.assistant_start")
             .because("all turns begin with it; a marker of reasoning or of the answer in it is left out"),
     );
     let mut ends =
@@ -137,13 +131,13 @@ fn turns(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
         ends = ends.render("followed by another", past.text.as_str());
         user = user.render("from the assistant's turn to that message", past.text.as_str());
     }
-    list.push(record.found(ends, &["turn.end", "content.mode", "content.start", "content.end"]).because(
+    list.push(record.found(ends, "turn.end content.mode content.start content.end").because(
         "the text around the answer in both renders belongs to the turn; what goes beyond the turn's start and end \
              is a wrapper of the answer",
     ));
     list.push(
         record
-            .found(user, &["turn.user_start"])
+            .found(user, "turn.user_start")
             .because("it follows the end of the turn, or is the last tag before the message"),
     );
 }
@@ -164,7 +158,7 @@ fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
         let one = one.found("generation_prompt.text", known);
         list.push(match &prompt.switch {
             Some((name, _)) if record.spec.pointer("/reasoning/switch") == Some(&name.as_str().into()) => {
-                record.found(one, &["reasoning.switch"]).because("it changes a marker of reasoning in the prompt")
+                record.found(one, "reasoning.switch").because("it changes a marker of reasoning in the prompt")
             }
             Some(_) => one.because("it changes the prompt, but no marker of reasoning in it"),
             None => one.because("it is added after the user message"),
@@ -175,7 +169,7 @@ fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
     for one in o.elsewhere.iter().filter(|one| opens(&one.prompt) && !o.prompts.iter().any(opens)) {
         let what = Comparison::new(Experiment::R2, format!("the prompt without anything else | {}", one.with));
         let what = what.render("what follows the last message", one.prompt.tail.as_str());
-        let found = record.found(what, &["reasoning.mode", "reasoning.start", "reasoning.end"]);
+        let found = record.found(what, "reasoning.mode reasoning.start reasoning.end");
         list.push(found.because("only this prompt ends in what opens reasoning"));
     }
     for switched in &o.switched {
@@ -183,11 +177,10 @@ fn prompts(o: &Observed, record: &Record, list: &mut Vec<Comparison>) {
         let one = Comparison::new(Experiment::R2, format!("the whole prompt, {name} = true | {name} = false"))
             .render(format!("{name} = true"), switched.on.as_str())
             .render(format!("{name} = false"), switched.off.as_str());
-        let keys =
-            ["reasoning.switch", "reasoning.start", "reasoning.end", "content.mode", "content.start", "content.end"];
+        let keys = "reasoning.switch reasoning.start reasoning.end content.mode content.start content.end";
         list.push(if record.spec.pointer("/reasoning/switch") == Some(&name.as_str().into()) {
             record
-                .found(one, &keys)
+                .found(one, keys)
                 .because("when switched on, the prompt names the tags for reasoning and for the answer")
         } else {
             one.because("when switched on, the prompt names no further pair of tags")
@@ -207,136 +200,146 @@ fn reasoning(o: &Observed, reasoned: &Reasoned, record: &Record) -> Comparison {
     if let Some(turn) = &reasoned.with_call {
         one = one.render("with, and a call", turn.text.as_str());
     }
-    let keys = [
-        "reasoning.mode",
-        "reasoning.start",
-        "reasoning.end",
-        "reasoning.empty",
-        "reasoning.field",
-        "content.mode",
-        "content.start",
-        "content.end",
-    ];
+    let keys = "reasoning.mode reasoning.start reasoning.end reasoning.empty \
+        reasoning.field content.mode content.start content.end";
     match reasoned.is_marked() {
-        true => record.found(one, &keys).because("the text around the reasoning is its markers"),
+        true => record.found(one, keys).because("the text around the reasoning is its markers"),
         false if reasoned.is_shown() => one.because("no marker follows its text, so it is not reasoning"),
         false => one.because("its text is not rendered exactly once before the answer"),
     }
 }
 
-fn calls(o: &Observed, calls: &CallTurns, record: &Record, gaps: &[String], list: &mut Vec<Comparison>) {
-    let mut add =
-        |experiment, varied: &str, renders: &[(&str, Option<&LabelledTurn>)], keys: &[&str], because: &str| {
-            let mut one = Comparison::new(experiment, varied);
-            for (of, turn) in renders {
-                if let Some(turn) = turn {
-                    one = one.render(*of, turn.text.as_str());
-                }
+/// Writes down the comparisons of turns with calls.
+struct CallRecord<'r> {
+    calls: &'r CallTurns,
+    record: &'r Record,
+    gaps: &'r [String],
+    list: &'r mut Vec<Comparison>,
+}
+
+impl CallRecord<'_> {
+    /// Adds a comparison of these turns, which found these keys. A gap of the spec tells better why than `because`.
+    fn add(
+        &mut self,
+        experiment: Experiment,
+        varied: &str,
+        renders: &[(&str, Option<&LabelledTurn>)],
+        keys: &str,
+        because: &str,
+    ) {
+        let mut one = Comparison::new(experiment, varied);
+        for (of, turn) in renders {
+            if let Some(turn) = turn {
+                one = one.render(*of, turn.text.as_str());
             }
-            let gap = gaps.iter().find(|gap| gap.starts_with(&format!("{experiment}: ")));
-            let because = gap.map_or(because, String::as_str);
-            list.push(record.found(one, keys).because(because));
-        };
-    let one = ("one call", Some(&calls.one));
-    add(
-        Experiment::T1,
-        "no call | one call",
-        &[("no call", Some(&o.answer)), one],
-        &["tools.format", "tools.tools_array_wrapped", "tools.parameter_order"],
-        "the places of name and arguments tell the family of formats",
-    );
-    let around =
-        ["tools.section_start", "tools.section_end", "tools.per_call_start", "tools.per_call_end", "tools.separator"];
-    add(
-        Experiment::T2,
-        "one call | two calls",
-        &[one, ("two calls", calls.two.as_ref())],
-        &[&around[..], &["capabilities.parallel_tool_calls"]].concat(),
-        "what is written once belongs to all calls, what is written for each call to the call",
-    );
-    add(
-        Experiment::T3,
-        "two function names",
-        &[("two calls", calls.two.as_ref().or(Some(&calls.one)))],
-        &[
-            "tools.name_field",
-            "tools.function_field",
-            "tools.fun_name_is_key",
-            "tools.function.name_prefix",
-            "tools.function.close",
-        ],
-        "the text around each name is the same",
-    );
-    add(
-        Experiment::T4,
-        "name, arguments and values",
-        &[one],
-        &["tools.args_field", "tools.arguments.name_suffix", "tools.arguments.value_prefix", "tools.arguments.end"],
-        "the literals between name, argument and value are their markers",
-    );
-    let number = format!("a string | {NUMBER}");
-    add(
-        Experiment::A2,
-        &number,
-        &[("a string", Some(&calls.one)), ("a number", calls.number.as_ref())],
-        &["tools.arguments.quote", "tools.arguments.other_name_suffix"],
-        "what differs next to the value tells its type",
-    );
-    add(
-        Experiment::T5,
-        "one argument | two arguments",
-        &[one, ("two arguments", calls.two_arguments.as_ref())],
-        &["tools.arguments.name_prefix", "tools.arguments.value_suffix", "tools.arguments.separator"],
-        "text that also follows the last value ends a value, text that also precedes the first name begins a name, \
-         and the rest between two arguments separates them",
-    );
-    add(
-        Experiment::T5,
-        "arguments, and keys of an object, that are not sorted",
-        &[("not sorted", calls.unsorted.as_ref())],
-        &["tools.argument_order"],
-        "the order in which they are written is that of the message, or a sorted one",
-    );
-    add(
-        Experiment::T6,
-        "no argument | one argument",
-        &[("no argument", calls.no_arguments.as_ref()), one],
-        &["tools.function.name_suffix", "tools.arguments.start"],
-        "the text after the name in both belongs to the name, and the rest to the arguments",
-    );
-    add(
-        Experiment::T7,
-        "two call ids",
-        &[one, ("two calls", calls.two.as_ref())],
-        &[
-            "tools.id_field",
-            "tools.gen_id_field",
-            "tools.call_id.position",
-            "tools.call_id.prefix",
-            "tools.call_id.suffix",
-        ],
-        "the text around each id is the same, or a number counts the calls",
-    );
-    let others: Vec<(&str, Option<&LabelledTurn>)> =
-        calls.others.iter().map(|(kind, turn)| (*kind, Some(turn))).collect();
-    add(
-        Experiment::ValueTypes,
-        "values of other types",
-        &others,
-        &["tools.uses_python_dicts"],
-        "they are written as in JSON or as in Python",
-    );
-    add(
-        Experiment::ContentBesideCalls,
-        "a call alone | a call after an answer",
-        &[one, ("an answer and a call", calls.after_answer.as_ref())],
-        &["content.after_calls", "alternatives.content.start", "alternatives.content.end", "alternatives.turn.end"],
-        "what differs from an answer alone is another form of the same markers",
-    );
-    let null = Comparison::new(Experiment::NullContent, "a call with content that is null");
-    let null = null.result("one call", text_of(&calls.null));
-    list.push(record.found(null, &["capabilities.requires_nonnull_content"]).because(match calls.refuses_null() {
-        true => "the template refuses it, or prints the null",
-        false => "null is treated as empty content",
-    }));
+        }
+        let gap = self.gaps.iter().find(|gap| gap.starts_with(&format!("{experiment}: ")));
+        let because = gap.map_or(because, String::as_str);
+        self.list.push(self.record.found(one, keys).because(because));
+    }
+
+    /// What tells the family of formats, and the markers around calls, names and ids.
+    fn calls(&mut self, answer: &LabelledTurn) {
+        let calls = self.calls;
+        let (one, two) = (("one call", Some(&calls.one)), ("two calls", calls.two.as_ref()));
+        self.add(
+            Experiment::T1,
+            "no call | one call",
+            &[("no call", Some(answer)), one],
+            "tools.format tools.tools_array_wrapped tools.parameter_order",
+            "the places of name and arguments tell the family of formats",
+        );
+        self.add(
+            Experiment::T2,
+            "one call | two calls",
+            &[one, two],
+            "tools.section_start tools.section_end tools.per_call_start tools.per_call_end tools.separator \
+             capabilities.parallel_tool_calls",
+            "what is written once belongs to all calls, what is written for each call to the call",
+        );
+        self.add(
+            Experiment::T3,
+            "two function names",
+            &[("two calls", calls.two.as_ref().or(Some(&calls.one)))],
+            "tools.name_field tools.function_field tools.fun_name_is_key tools.function.name_prefix tools.function.close",
+            "the text around each name is the same",
+        );
+        self.add(
+            Experiment::T7,
+            "two call ids",
+            &[one, two],
+            "tools.id_field tools.gen_id_field tools.call_id.position tools.call_id.prefix tools.call_id.suffix",
+            "the text around each id is the same, or a number counts the calls",
+        );
+    }
+
+    /// The markers around arguments, and how values are written.
+    fn arguments(&mut self) {
+        let calls = self.calls;
+        let one = ("one call", Some(&calls.one));
+        self.add(
+            Experiment::T4,
+            "name, arguments and values",
+            &[one],
+            "tools.args_field tools.arguments.name_suffix tools.arguments.value_prefix tools.arguments.end",
+            "the literals between name, argument and value are their markers",
+        );
+        self.add(
+            Experiment::A2,
+            &format!("a string | {NUMBER}"),
+            &[("a string", Some(&calls.one)), ("a number", calls.number.as_ref())],
+            "tools.arguments.quote tools.arguments.other_name_suffix",
+            "what differs next to the value tells its type",
+        );
+        self.add(
+            Experiment::T5,
+            "one argument | two arguments",
+            &[one, ("two arguments", calls.two_arguments.as_ref())],
+            "tools.arguments.name_prefix tools.arguments.value_suffix tools.arguments.separator",
+            "text that also follows the last value ends a value, text that also precedes the first name begins a name, \
+             and the rest between two arguments separates them",
+        );
+        self.add(
+            Experiment::T5,
+            "arguments, and keys of an object, that are not sorted",
+            &[("not sorted", calls.unsorted.as_ref())],
+            "tools.argument_order",
+            "the order in which they are written is that of the message, or a sorted one",
+        );
+        self.add(
+            Experiment::T6,
+            "no argument | one argument",
+            &[("no argument", calls.no_arguments.as_ref()), one],
+            "tools.function.name_suffix tools.arguments.start",
+            "the text after the name in both belongs to the name, and the rest to the arguments",
+        );
+        let others: Vec<(&str, Option<&LabelledTurn>)> =
+            calls.others.iter().map(|(kind, turn)| (*kind, Some(turn))).collect();
+        self.add(
+            Experiment::ValueTypes,
+            "values of other types",
+            &others,
+            "tools.uses_python_dicts",
+            "they are written as in JSON or as in Python",
+        );
+    }
+
+    /// What may be in a turn beside calls.
+    fn content(&mut self) {
+        let calls = self.calls;
+        self.add(
+            Experiment::ContentBesideCalls,
+            "a call alone | a call after an answer",
+            &[("one call", Some(&calls.one)), ("an answer and a call", calls.after_answer.as_ref())],
+            "content.after_calls alternatives.content.start alternatives.content.end alternatives.turn.end",
+            "what differs from an answer alone is another form of the same markers",
+        );
+        let null = Comparison::new(Experiment::NullContent, "a call with content that is null");
+        let null = null.result("one call", text_of(&calls.null));
+        let null = self.record.found(null, "capabilities.requires_nonnull_content");
+        self.list.push(null.because(match calls.refuses_null() {
+            true => "the template refuses it, or prints the null",
+            false => "null is treated as empty content",
+        }));
+    }
 }

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use unjinja_runtime::{ChatParser, CutCalls, Message, Options, ToolCall, Tools, Unparsed};
 
 use crate::failure::Done;
@@ -69,7 +68,7 @@ impl Case {
         Ok(Self { output, chunk, options })
     }
 
-    fn answer(&self, parser: &dyn ChatParser) -> Answer {
+    fn answer(&self, parser: &dyn ChatParser) -> Value {
         let mut message = Message::default();
         match self.chunk {
             None => message = parser.parse(self.output.as_str().into(), &self.options),
@@ -82,42 +81,21 @@ impl Case {
             }
         }
         message.note_stripped_tokens(parser.program(), &self.options);
-        message.into()
+        answer_line(&message)
     }
 }
 
-/// An answer to a line.
-#[derive(Serialize)]
-pub(super) struct Answer {
-    message: MessageLine,
-    diagnostics: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct MessageLine {
-    content: String,
-    reasoning_content: String,
-    tool_calls: Vec<CallLine>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    unparsed: String,
-}
-
-#[derive(Serialize)]
-struct CallLine {
-    id: String,
-    name: String,
-    arguments: String,
-}
-
-impl From<Message> for Answer {
-    fn from(message: Message) -> Self {
-        let Message { content, reasoning_content, tool_calls, unparsed, diagnostics, .. } = message;
-        let call =
-            |call: ToolCall| CallLine { id: call.id.unwrap_or_default(), name: call.name, arguments: call.arguments };
-        let tool_calls = tool_calls.into_iter().map(call).collect();
-        Self {
-            message: MessageLine { content, reasoning_content, tool_calls, unparsed },
-            diagnostics: diagnostics.iter().map(ToString::to_string).collect(),
-        }
+/// The answer to a line. A call without an id has an empty one.
+fn answer_line(message: &Message) -> Value {
+    let call = |call: &ToolCall| json!({"id": call.id.as_deref().unwrap_or_default(), "name": call.name, "arguments": call.arguments});
+    let mut line = json!({
+        "content": message.content,
+        "reasoning_content": message.reasoning_content,
+        "tool_calls": message.tool_calls.iter().map(call).collect::<Value>(),
+    });
+    if !message.unparsed.is_empty() {
+        line["unparsed"] = message.unparsed.as_str().into();
     }
+    let diagnostics = message.diagnostics.iter().map(ToString::to_string);
+    json!({"message": line, "diagnostics": diagnostics.collect::<Value>()})
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// One step that runs a script.
 #[derive(Debug, Default)]
-pub struct Step {
+pub struct WorkflowStep {
     id: String,
     condition: Option<String>,
     continues: bool,
@@ -21,8 +21,8 @@ pub fn block<'p>(page: &'p str, kind: &str) -> Result<&'p str, String> {
 }
 
 /// The steps of a workflow that run scripts.
-pub fn steps(workflow: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+pub fn steps(workflow: &str) -> Vec<WorkflowStep> {
+    let mut steps: Vec<WorkflowStep> = Vec::new();
     let lines = workflow.lines().skip_while(|line| line.trim() != "steps:").skip(1);
     for line in lines {
         if let Some(inner) = line.strip_prefix("          ") {
@@ -32,7 +32,7 @@ pub fn steps(workflow: &str) -> Vec<Step> {
             continue;
         }
         if line.trim_start().starts_with("- ") {
-            steps.push(Step::default());
+            steps.push(WorkflowStep::default());
         }
         let (Some(step), Some((key, value))) = (steps.last_mut(), line.trim_start_matches([' ', '-']).split_once(": "))
         else {
@@ -61,7 +61,11 @@ pub fn bash(script: &str, folder: &Path) -> Command {
 }
 
 /// Runs the steps in a folder, except for the installation. Returns whether the job succeeds, and what was printed.
-pub fn run(steps: &[Step], folder: &Path, environment: &[(&str, String)]) -> Result<(bool, String), Box<dyn Error>> {
+pub fn run(
+    steps: &[WorkflowStep],
+    folder: &Path,
+    environment: &[(&str, String)],
+) -> Result<(bool, String), Box<dyn Error>> {
     let (mut outcomes, mut is_well, mut printed) = (BTreeMap::new(), true, String::new());
     for step in steps.iter().filter(|step| !step.script.starts_with("cargo install")) {
         let applies = match &step.condition {

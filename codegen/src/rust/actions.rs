@@ -5,28 +5,23 @@ use quote::{format_ident, quote};
 use unjinja_runtime::Channel;
 use unjinja_runtime::abi::{Action, ArgumentKind, Hole, Nesting, Program, StateId};
 
+/// The variant of an action, such as `StartCall`.
+fn variant(action: &Action) -> String {
+    format!("{action:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
+}
+
 /// An action as the part of a constant's name.
 pub(super) fn action_name(action: &Action) -> String {
-    let name = format!("{action:?}");
-    let variant = name.chars().take_while(char::is_ascii_alphanumeric);
     let word = |char: char| if char.is_ascii_uppercase() { vec!['_', char] } else { vec![char.to_ascii_uppercase()] };
-    variant.flat_map(word).skip(1).collect()
+    variant(action).chars().flat_map(word).skip(1).collect()
 }
 
 pub(super) fn actions_of(actions: &[Action]) -> TokenStream {
     let tokens = actions.iter().map(|action| match action {
-        Action::Speculate => quote!(Action::Speculate),
-        Action::HoldBack => quote!(Action::HoldBack),
-        Action::StartCall => quote!(Action::StartCall),
-        Action::StartOffered => quote!(Action::StartOffered),
-        Action::StartKnown => quote!(Action::StartKnown),
-        Action::StartRecipient => quote!(Action::StartRecipient),
         Action::StartLabelled(label) => {
             let (prefix, separator) = (&*label.prefix, &*label.separator);
             quote!(Action::StartLabelled(Shared::Static(&Label { prefix: text(#prefix), separator: text(#separator) })))
         }
-        Action::StartSplit => quote!(Action::StartSplit),
-        Action::Id => quote!(Action::Id),
         Action::Argument(ArgumentKind::BySchema { python }) => {
             quote!(Action::Argument(ArgumentKind::BySchema { python: #python }))
         }
@@ -39,7 +34,6 @@ pub(super) fn actions_of(actions: &[Action]) -> TokenStream {
         }
         Action::Argument(ArgumentKind::Literal) => quote!(Action::Argument(ArgumentKind::Literal)),
         Action::Argument(ArgumentKind::TightLiteral) => quote!(Action::Argument(ArgumentKind::TightLiteral)),
-        Action::EndArgument => quote!(Action::EndArgument),
         Action::NestedArgument(nesting) => {
             let nesting = nesting_tokens(nesting);
             quote!(Action::NestedArgument(Shared::Static(#nesting)))
@@ -48,21 +42,14 @@ pub(super) fn actions_of(actions: &[Action]) -> TokenStream {
             let nesting = nesting_tokens(nesting);
             quote!(Action::EndNestedArgument(Shared::Static(#nesting)))
         }
-        Action::EndCall => quote!(Action::EndCall),
-        Action::EndCallIncomplete => quote!(Action::EndCallIncomplete),
-        Action::EndCalls => quote!(Action::EndCalls),
-        Action::OpenFence => quote!(Action::OpenFence),
-        Action::CloseFence => quote!(Action::CloseFence),
-        Action::OpenReasoning => quote!(Action::OpenReasoning),
-        Action::CloseReasoning => quote!(Action::CloseReasoning),
-        Action::OpenContent => quote!(Action::OpenContent),
-        Action::CloseContent => quote!(Action::CloseContent),
-        Action::Unparsed => quote!(Action::Unparsed),
-        Action::OtherToken => quote!(Action::OtherToken),
-        Action::AfterEnd => quote!(Action::AfterEnd),
         Action::MissingMarker(marker) => {
             let marker = &**marker;
             quote!(Action::MissingMarker(text(#marker)))
+        }
+        // All others hold nothing.
+        other => {
+            let variant = format_ident!("{}", variant(other));
+            quote!(Action::#variant)
         }
     });
     quote!(#(#tokens),*)

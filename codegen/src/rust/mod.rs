@@ -9,8 +9,6 @@ mod grammar;
 mod pretty;
 mod sampler;
 mod tables;
-#[cfg(feature = "types")]
-mod types;
 
 use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
@@ -24,8 +22,6 @@ use self::actions::{action_tokens, state_name};
 pub use self::pretty::format;
 pub use self::sampler::tool_items;
 use self::tables::Tables;
-#[cfg(feature = "types")]
-pub use self::types::{TypesError, TypesProblem, type_items};
 
 /// The Rust source of one model's module, with a preamble that says how it was made.
 ///

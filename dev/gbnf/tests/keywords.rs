@@ -41,9 +41,10 @@ fn rejects(parameters: &Value, arguments: &Value) -> Result<Option<bool>, String
 
 /// The code of the generated types.
 fn code(parameters: &Value) -> Result<String, String> {
-    let tools = json!([{"name": "f", "parameters": parameters}]).to_string();
     let path = "::unjinja_runtime".parse().expect("a path");
-    unjinja_codegen::rust::type_items(&tools, &path).map(|items| items.to_string()).map_err(|error| error.to_string())
+    unjinja_build::type_items(&tools(parameters), &path)
+        .map(|items| items.to_string())
+        .map_err(|error| error.to_string())
 }
 
 /// The row of a case. What is wrong with it is added to the problems.

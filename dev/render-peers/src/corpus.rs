@@ -9,11 +9,6 @@ use serde_json::Value;
 
 pub type Failure = Box<dyn std::error::Error>;
 
-/// A template's source.
-pub struct Source {
-    pub source: String,
-}
-
 /// One render, and its text in Python.
 pub struct Job {
     /// An index into [`Jobs::templates`].
@@ -23,7 +18,8 @@ pub struct Job {
 }
 
 pub struct Jobs {
-    pub templates: Vec<Source>,
+    /// Their sources.
+    pub templates: Vec<String>,
     pub jobs: Vec<Job>,
 }
 
@@ -45,7 +41,7 @@ pub fn read(corpus: &Path) -> Result<Jobs, Failure> {
                 Some(index) => *index,
                 None => {
                     let source = fs::read_to_string(folder.join("templates").join(&name))?;
-                    all.templates.push(Source { source });
+                    all.templates.push(source);
                     known.insert(name, all.templates.len() - 1);
                     all.templates.len() - 1
                 }

@@ -30,7 +30,7 @@ fn main() -> Result<(), Failure> {
     let mut prepared = Vec::new();
     for renderer in RENDERERS {
         let templates: Vec<Option<Box<dyn Prepared>>> =
-            jobs.templates.iter().map(|template| (renderer.prepare)(&template.source)).collect();
+            jobs.templates.iter().map(|source| (renderer.prepare)(source)).collect();
         scores.push(score(&jobs.jobs, &templates));
         prepared.push(templates);
     }

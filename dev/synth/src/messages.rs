@@ -25,6 +25,9 @@ pub fn draw(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Be
     }
 }
 
+/// What formats call the user and the assistant.
+const ROLES: [(&str, &str); 3] = [("user", "assistant"), ("user", "model"), ("human", "gpt")];
+
 /// An alphabet of tags.
 fn tags(markers: &mut Markers<'_>) -> Alphabet {
     match markers.tags() {
@@ -33,30 +36,40 @@ fn tags(markers: &mut Markers<'_>) -> Alphabet {
     }
 }
 
-/// The header says whom a message is for: `<|x|>assistant to=self<|y|>`. All headers of a turn share the first part, and the
-/// prompt ends with it.
+/// Headers such as `<|x|>assistant`, of which all of a turn share the first part, with which the prompt ends. Returns what begins each
+/// message but the first one.
+fn headers(
+    spec: &mut FormatSpec,
+    behaviour: &mut Behaviour,
+    roles: (&str, &str),
+    [open, next, text, over]: [&str; 4],
+) -> String {
+    let header = format!("{open}{}", roles.1);
+    let step = format!("{next}{header}");
+    spec.turn.user_start = format!("{open}{}{text}", roles.0);
+    spec.turn.assistant_start.clone_from(&header);
+    spec.turn.end = over.to_owned();
+    behaviour.user_end = over.to_owned();
+    behaviour.system_start = format!("{open}system{text}");
+    spec.generation_prompt = vec![GenerationPrompt { thinking: None, text: header, starts_in: StartsIn::Content }];
+    spec.reasoning.end.clone_from(&step);
+    spec.content.mode = ContentMode::AlwaysWrapped;
+    // Only an answer before a call has an end of its own.
+    spec.alternatives.insert(MarkerKey::ContentEnd, vec![step.clone()]);
+    step
+}
+
+/// The header says whom a message is for: `<|x|>assistant to=self<|y|>`.
 fn addressed(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Behaviour) {
     behaviour.messages = Messages::Addressed;
     let alphabet = tags(markers);
     let [open, next, text, over] = std::array::from_fn(|_| markers.single(alphabet));
-    let roles = markers.rng().pick(&[("user", "assistant"), ("user", "model"), ("human", "gpt")]);
+    let roles = markers.rng().pick(&ROLES);
     let to = markers.rng().pick(&[" to=", " recipient=", " -> "]);
     let own = markers.rng().pick(&["self", "thoughts", "notes"]);
-    let header = format!("{open}{}", roles.1);
-    let step = format!("{next}{header}");
-    let turn = &mut spec.turn;
-    turn.user_start = format!("{open}{}{text}", roles.0);
-    turn.assistant_start.clone_from(&header);
-    turn.end.clone_from(&over);
-    behaviour.user_end = over;
-    behaviour.system_start = format!("{open}system{text}");
-    spec.generation_prompt = vec![GenerationPrompt { thinking: None, text: header, starts_in: StartsIn::Content }];
+    let step = headers(spec, behaviour, roles, [&open, &next, &text, &over]);
     spec.reasoning.start = format!("{to}{own}{text}");
-    spec.reasoning.end.clone_from(&step);
-    spec.content.mode = ContentMode::AlwaysWrapped;
     spec.content.start = format!("{to}{}{text}", roles.0);
-    // Only an answer before a call has an end of its own.
-    spec.alternatives.insert(MarkerKey::ContentEnd, vec![step.clone()]);
     let tools = &mut spec.tools;
     if markers.rng().coin() {
         tools.format = ToolFormat::TagWithJson;
@@ -80,7 +93,7 @@ fn by_role(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Beh
     let alphabet = tags(markers);
     let (open, close) = markers.pair(alphabet);
     let [over, wait] = std::array::from_fn(|_| format!("{}\n", markers.single(alphabet)));
-    let roles = markers.rng().pick(&[("user", "assistant"), ("user", "model"), ("human", "gpt")]);
+    let roles = markers.rng().pick(&ROLES);
     let notes = markers.rng().pick(&["/notes", "/thoughts", ":private"]);
     let calls = markers.rng().pick(&[" -> function/call", " to functions", "/calls"]);
     let turn = &mut spec.turn;
@@ -110,28 +123,17 @@ fn by_channel(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut 
     behaviour.messages = Messages::ByChannel;
     let alphabet = tags(markers);
     let [open, next, channel, text, over] = std::array::from_fn(|_| markers.single(alphabet));
-    let roles = markers.rng().pick(&[("user", "assistant"), ("user", "model"), ("human", "gpt")]);
+    let roles = markers.rng().pick(&ROLES);
     let (own, answers, calls) = markers.rng().pick(&[
         ("analysis", "final", "commentary"),
         ("notes", "reply", "tools"),
         ("plan", "text", "work"),
     ]);
     let to = markers.rng().pick(&[" to=functions.", " to=", " -> "]);
-    let header = format!("{open}{}", roles.1);
-    let step = format!("{next}{header}");
-    let turn = &mut spec.turn;
-    turn.user_start = format!("{open}{}{text}", roles.0);
-    turn.assistant_start.clone_from(&header);
-    turn.end.clone_from(&over);
-    behaviour.user_end = over;
-    behaviour.system_start = format!("{open}system{text}");
-    spec.generation_prompt = vec![GenerationPrompt { thinking: None, text: header, starts_in: StartsIn::Content }];
+    let step = headers(spec, behaviour, roles, [&open, &next, &text, &over]);
     spec.reasoning.start = format!("{channel}{own}{text}");
-    spec.reasoning.end.clone_from(&step);
-    spec.content.mode = ContentMode::AlwaysWrapped;
     spec.content.start = format!("{channel}{answers}{text}");
     spec.alternatives.insert(MarkerKey::ContentStart, vec![format!("{channel}{calls}{text}")]);
-    spec.alternatives.insert(MarkerKey::ContentEnd, vec![step.clone()]);
     let tools = &mut spec.tools;
     tools.format = ToolFormat::TagWithJson;
     tools::accepted(markers, tools, behaviour);
@@ -145,7 +147,7 @@ fn in_lines(markers: &mut Markers<'_>, spec: &mut FormatSpec, behaviour: &mut Be
     behaviour.messages = Messages::InLines;
     let alphabet = tags(markers);
     let [by, to, text, over] = std::array::from_fn(|_| markers.single(alphabet));
-    let roles = markers.rng().pick(&[("user", "assistant"), ("user", "model"), ("human", "gpt")]);
+    let roles = markers.rng().pick(&ROLES);
     let all = markers.rng().pick(&["all", "everyone"]);
     let header = |role: &str| format!("{by}{role}\n{to}");
     let turn = &mut spec.turn;

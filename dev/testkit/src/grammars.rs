@@ -57,10 +57,10 @@ pub fn tools() -> Result<Tools, Failure> {
 }
 
 /// What a grammar is requested for: its name, the tools (any tool without them), and the options.
-pub type Request<'t> = (&'static str, Option<&'t Tools>, GrammarOptions);
+pub type GrammarCase<'t> = (&'static str, Option<&'t Tools>, GrammarOptions);
 
 /// The requests for each model: for any tool, and with tools.
-pub fn requests(tools: &Tools) -> Vec<Request<'_>> {
+pub fn requests(tools: &Tools) -> Vec<GrammarCase<'_>> {
     let new = GrammarOptions::new;
     let answer = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
     vec![

@@ -117,40 +117,6 @@ impl LoadError {
         }
     }
 
-    /// What was expected.
-    pub fn expected(&self) -> Cow<'_, str> {
-        Cow::Borrowed(match self {
-            Self::File { .. } => "a readable file",
-            Self::Source(_) => "a file that holds one chat template",
-            Self::NotGguf { .. } => "a GGUF file",
-            Self::NoModelFile { .. } => return Cow::Owned(format!("one of {}", MODEL_FILES.join(", "))),
-            Self::Template { .. } => "a template in Jinja",
-            Self::Analysis { .. } => "a chat template that renders a user message and its answer",
-            Self::Spec { .. } => "a valid spec or overlay",
-            Self::OtherTemplate { expected, .. } => return Cow::Owned(format!("a template with SHA-256 {expected}")),
-            Self::Name { .. } => "the name of a supported model",
-            Self::Several(errors) => return errors.first().map_or(Cow::Borrowed(""), Self::expected),
-        })
-    }
-
-    /// What was found instead.
-    pub fn seen(&self) -> Cow<'_, str> {
-        match self {
-            Self::File { error, .. } => Cow::Owned(error.to_string()),
-            Self::Source(error) => Cow::Borrowed(error.problem()),
-            Self::NotGguf { .. } => Cow::Borrowed("it does not begin with the bytes `GGUF`"),
-            Self::NoModelFile { .. } => Cow::Borrowed("this folder has no chat template"),
-            Self::Template { error, .. } => Cow::Borrowed(error.message()),
-            Self::Analysis { error, .. } => Cow::Owned(error.to_string()),
-            Self::Spec { error, .. } => {
-                Cow::Owned(error.problems.iter().map(|problem| problem.cause.as_str()).collect::<Vec<_>>().join("; "))
-            }
-            Self::OtherTemplate { seen, .. } => Cow::Owned(format!("a template with SHA-256 {seen}")),
-            Self::Name { name, .. } => Cow::Borrowed(name),
-            Self::Several(errors) => errors.first().map_or(Cow::Borrowed(""), Self::seen),
-        }
-    }
-
     /// What to do about it.
     pub fn next_step(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {

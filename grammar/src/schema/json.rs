@@ -8,6 +8,10 @@ use crate::expr::{Class, Expr, RuleId};
 use crate::syntax::{Integers, Syntax, json_text};
 use crate::text_rules::{other_than, up_to};
 
+/// The characters that a string can escape with one letter, each with that letter.
+pub(super) const SHORT_ESCAPES: [(char, char); 8] =
+    [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+
 pub(super) fn digit(builder: &Builder) -> Expr {
     builder.read("[0-9]", &[])
 }

@@ -252,9 +252,8 @@ fn complement(ranges: &[(char, char)]) -> Class {
 
 /// An escape, without its backslash, of a character other than these.
 fn other_escape(builder: &mut Builder, characters: &[char]) -> Expr {
-    const SHORT: [(char, char); 8] =
-        [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
-    let short = SHORT.into_iter().filter(|(means, _)| !characters.contains(means)).map(|(_, letter)| letter);
+    let short =
+        json::SHORT_ESCAPES.into_iter().filter(|(means, _)| !characters.contains(means)).map(|(_, letter)| letter);
     let short = builder.class(Class::of(&short.collect::<Vec<_>>()));
     let mut codes: Vec<String> = characters.iter().map(|&character| format!("{:04X}", u32::from(character))).collect();
     codes.sort_unstable();

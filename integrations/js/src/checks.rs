@@ -89,5 +89,5 @@ pub(crate) fn compare(objects: &Objects, mut arguments: Arguments) -> Result<Val
     if let Some(turns) = turns {
         options = options.turns(u32::try_from(turns).unwrap_or(u32::MAX));
     }
-    Ok(json!(run_compare(old.parsed_template()?, new.parsed_template()?, &options).document()))
+    Ok(json!(run_compare(old.parsed_template()?, new.parsed_template()?, &options)))
 }

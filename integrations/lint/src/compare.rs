@@ -9,17 +9,17 @@
 //!     {% if add_generation_prompt %}<assistant>{% endif %}";
 //! let [old, new] = [text.to_owned(), text.replace("</>", "<end>")].map(|text| Template::parse("chat.jinja", &text));
 //! let compared = compare(&old?, &new?, &CompareOptions::new());
-//! let difference = compared.difference.as_ref().ok_or("they render alike")?;
+//! let difference = compared.render.difference.as_ref().ok_or("they render alike")?;
 //! assert_eq!(difference.conversation["messages"].as_array().map(Vec::len), Some(1));
-//! assert!(!compared.read_alike());
+//! assert!(!compared.read.alike);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod document;
 mod readings;
 mod renders;
 mod tokens;
 
+use serde::Serialize;
 use unjinja_render::{Template, with_big_stack};
 use unjinja_spec::{Change, Effect, FormatSpec, diff, worst};
 
@@ -27,9 +27,8 @@ use crate::examine::subject;
 use crate::options::LintOptions;
 use crate::subject::Subject;
 
-pub use document::ComparisonDocument;
 pub use readings::{TurnDifference, TurnReadings};
-pub use renders::RenderDifference;
+pub use renders::{RenderComparison, RenderDifference, Rendered};
 
 /// How many random turns of each template are read, without other options.
 const TURNS: u32 = 100;
@@ -66,61 +65,46 @@ impl CompareOptions {
     }
 }
 
-/// What two templates have in common.
-#[derive(Clone, Debug, Default)]
+/// What two templates have in common, as the command and the npm package write it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TemplateComparison {
-    /// How many conversations both were asked to render.
-    pub tried: usize,
-    /// How many of them come out different. One that both refuse is no difference.
-    pub differing: usize,
-    /// How many of these differ in white space only.
-    pub differing_in_space: usize,
-    /// The smallest conversation that comes out different.
-    pub difference: Option<RenderDifference>,
-    /// The special tokens, such as `bos_token`, of which only one file says the text. Both templates were rendered with that text.
-    pub assumed_tokens: Vec<String>,
-    /// The keys that differ between the specs, and what each means for a parser of the old one. Empty if a template has no spec.
-    pub changes: Vec<Change>,
-    /// How the new parser reads the turns of the old template, and the old one those of the new. Without turns if there is no parser.
-    pub readings: [TurnReadings; 2],
-    /// For each template why it has no parser, if it has none.
-    pub problems: [Option<String>; 2],
+    /// Whether the templates render alike what clients send.
+    pub render: RenderComparison,
+    /// Whether the parsers read alike.
+    pub read: ReadComparison,
+    /// Why a template has no parser; null if it has one.
+    pub problems: Both<Option<String>>,
 }
 
-impl TemplateComparison {
-    /// Whether every conversation comes out alike.
-    pub fn render_alike(&self) -> bool {
-        self.differing == 0
-    }
+/// How two templates' parsers compare.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ReadComparison {
+    /// Whether no change of the specs breaks a parser, and every turn is read alike.
+    pub alike: bool,
+    /// The keys that differ between the specs. Empty if a template has no spec.
+    pub changes: Vec<Change>,
+    /// Random turns of each template, read by the parser of the other one. All counts are 0 if a template has no parser.
+    pub turns: Both<TurnReadings>,
+}
 
-    /// Whether no key of the specs decides that an output is read otherwise, and every turn that was tried is read alike.
-    pub fn read_alike(&self) -> bool {
-        let known = self.problems.iter().all(Option::is_none);
-        let alike = self.readings.iter().all(|readings| readings.alike == readings.tried);
-        known && alike && worst(&self.changes) != Some(Effect::Breaking)
-    }
+/// The same of both templates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Both<T> {
+    /// Of the old template.
+    pub old: T,
+    /// Of the new template.
+    pub new: T,
+}
 
-    /// The comparison as the command and the npm package write it.
-    pub fn document(&self) -> ComparisonDocument<'_> {
-        let [old, new] = self.readings.each_ref().map(document::turns);
-        let [old_problem, new_problem] = self.problems.each_ref().map(Option::as_deref);
-        ComparisonDocument {
-            render: document::Renders {
-                alike: self.render_alike(),
-                tried: self.tried,
-                differing: self.differing,
-                space: self.differing_in_space,
-                difference: self.difference.as_ref().map(document::difference),
-                assumed_tokens: &self.assumed_tokens,
-            },
-            read: document::Readings {
-                alike: self.read_alike(),
-                changes: &self.changes,
-                turns: document::Both { old, new },
-            },
-            problems: document::Both { old: old_problem, new: new_problem },
-        }
+impl<T> Both<T> {
+    /// The old one, then the new one.
+    pub fn each(&self) -> [&T; 2] {
+        [&self.old, &self.new]
     }
 }
 
@@ -129,7 +113,8 @@ pub fn compare(old: &Template, new: &Template, options: &CompareOptions) -> Temp
     // One stack for all renders.
     with_big_stack(|| compare_here(old, new, options)).unwrap_or_else(|panicked| {
         let problem = || Some(format!("the templates cannot be rendered: {panicked}"));
-        TemplateComparison { problems: [problem(), problem()], ..TemplateComparison::default() }
+        let problems = Both { old: problem(), new: problem() };
+        TemplateComparison { render: RenderComparison::default(), read: ReadComparison::default(), problems }
     })
 }
 
@@ -140,21 +125,18 @@ fn compare_here(old: &Template, new: &Template, options: &CompareOptions) -> Tem
     let [old_spec, new_spec] = &options.specs;
     let assumed = tokens::Assumed::of(old, new);
     let (old, new) = (asked(&assumed.fill(old), old_spec), asked(&assumed.fill(new), new_spec));
-    let renders = renders::compare(&old, &new, &assumed);
-    let mut compared = TemplateComparison {
-        tried: renders.tried,
-        differing: renders.differing,
-        differing_in_space: renders.differing_in_space,
-        difference: renders.smallest,
-        assumed_tokens: assumed.names(),
-        problems: [problem(&old), problem(&new)],
-        ..TemplateComparison::default()
+    let render = renders::compare(&old, &new, &assumed);
+    let problems = Both { old: problem(&old), new: problem(&new) };
+    let changes = match (&old.spec, &new.spec) {
+        (Some(before), Some(after)) => diff(before, after).into_iter().filter(concerns_format).collect(),
+        _ => Vec::new(),
     };
-    if let (Some(before), Some(after)) = (&old.spec, &new.spec) {
-        compared.changes = diff(before, after).into_iter().filter(concerns_format).collect();
-    }
-    compared.readings = [readings::of_turns(&old, &new, options.turns), readings::of_turns(&new, &old, options.turns)];
-    compared
+    let turns =
+        Both { old: readings::of_turns(&old, &new, options.turns), new: readings::of_turns(&new, &old, options.turns) };
+    let alike = problems.each().iter().all(|problem| problem.is_none())
+        && turns.each().iter().all(|readings| readings.alike == readings.tried)
+        && worst(&changes) != Some(Effect::Breaking);
+    TemplateComparison { render, read: ReadComparison { alike, changes, turns }, problems }
 }
 
 /// Whether a change is about the format: where a template comes from, and how it was tested, is not.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use unjinja_lint::compare::{CompareOptions, TemplateComparison, compare};
+use unjinja_lint::compare::{CompareOptions, Rendered, TemplateComparison, compare};
 use unjinja_render::{SpecialTokens, Template};
 use unjinja_spec::Effect;
 use unjinja_testkit::{Failure, root};
@@ -38,10 +38,14 @@ fn a_template_is_like_itself() -> Result<(), Failure> {
     for name in ["hermes", "channels", "no_tools"] {
         let source = own(name)?;
         let compared = compared(&source, &format!("{{# A comment. #}}{source}"))?;
-        assert!(compared.render_alike() && compared.read_alike(), "{name}: {compared:?}");
-        assert!(compared.tried > 10, "{name}: {} conversations", compared.tried);
-        assert!(compared.readings.iter().all(|readings| readings.tried > 20), "{name}: {:?}", compared.readings);
-        assert_eq!((compared.changes.len(), compared.difference), (0, None), "{name}");
+        assert!(compared.render.alike && compared.read.alike, "{name}: {compared:?}");
+        assert!(compared.render.tried > 10, "{name}: {} conversations", compared.render.tried);
+        assert!(
+            compared.read.turns.each().iter().all(|readings| readings.tried > 20),
+            "{name}: {:?}",
+            compared.read.turns
+        );
+        assert_eq!((compared.read.changes.len(), compared.render.difference), (0, None), "{name}");
     }
     Ok(())
 }
@@ -50,17 +54,19 @@ fn a_template_is_like_itself() -> Result<(), Failure> {
 fn another_marker_of_calls_is_shown_by_one_call() -> Result<(), Failure> {
     let source = own("hermes")?;
     let compared = compared(&source, &with(&source, "<tool_call>", "<call>")?)?;
-    assert!(!compared.render_alike() && !compared.read_alike());
-    let marker = compared.changes.iter().find(|change| change.key == "tools.per_call_start");
-    assert_eq!(marker.map(|change| change.effect), Some(Effect::Breaking), "{:?}", compared.changes);
-    assert!(compared.changes.iter().all(|change| !change.key.starts_with("template.")));
-    let difference = compared.difference.as_ref().ok_or("no difference")?;
+    assert!(!compared.render.alike && !compared.read.alike);
+    let marker = compared.read.changes.iter().find(|change| change.key == "tools.per_call_start");
+    assert_eq!(marker.map(|change| change.effect), Some(Effect::Breaking), "{:?}", compared.read.changes);
+    assert!(compared.read.changes.iter().all(|change| !change.key.starts_with("template.")));
+    let difference = compared.render.difference.as_ref().ok_or("no difference")?;
     let (roles, _) = shape(&difference.conversation);
     assert!(roles.len() <= 2, "{}", difference.conversation);
-    let (Ok(old), Ok(new)) = (&difference.old, &difference.new) else { return Err("a render failed".into()) };
+    let (Rendered::Text(old), Rendered::Text(new)) = (&difference.old, &difference.new) else {
+        return Err("a render failed".into());
+    };
     assert!(old.contains("<tool_call>") && new.contains("<call>"), "{old}\n{new}");
     // Answers without calls are read alike, and calls are not.
-    for readings in &compared.readings {
+    for readings in compared.read.turns.each() {
         assert!(0 < readings.alike && readings.alike < readings.tried, "{readings:?}");
         let turn = readings.difference.as_ref().ok_or("no turn")?;
         assert_eq!((turn.own.tool_calls.is_empty(), turn.other.tool_calls.is_empty()), (false, true), "{turn:?}");
@@ -73,8 +79,8 @@ fn what_only_history_shows_does_not_change_the_parser() -> Result<(), Failure> {
     let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
     let other = with(source, "{% for", "{% if messages[0].role != 'system' %}<system>Be kind.</>{% endif %}{% for")?;
     let compared = compared(source, &other)?;
-    assert!(!compared.render_alike() && compared.read_alike(), "{:?}", compared.changes);
-    let difference = compared.difference.as_ref().ok_or("no difference")?;
+    assert!(!compared.render.alike && compared.read.alike, "{:?}", compared.read.changes);
+    let difference = compared.render.difference.as_ref().ok_or("no difference")?;
     assert_eq!(shape(&difference.conversation), (vec!["user"], vec![]), "{}", difference.conversation);
     Ok(())
 }
@@ -83,18 +89,18 @@ fn what_only_history_shows_does_not_change_the_parser() -> Result<(), Failure> {
 fn white_space_and_refusals_are_told_apart() -> Result<(), Failure> {
     let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
     let spaced = compared(source, &with(source, "</>", "</>\n")?)?;
-    assert!(spaced.differing > 0 && spaced.differing == spaced.differing_in_space, "{spaced:?}");
-    assert!(spaced.read_alike(), "white space next to a marker is tolerated: {:?}", spaced.changes);
+    assert!(spaced.render.differing > 0 && spaced.render.differing == spaced.render.space, "{spaced:?}");
+    assert!(spaced.read.alike, "white space next to a marker is tolerated: {:?}", spaced.read.changes);
     let strict = with(
         source,
         "<{{ m.role",
         "{% if m.role == 'system' %}{{ raise_exception('No system.') }}{% endif %}<{{ m.role",
     )?;
     let refused = compared(source, &strict)?;
-    let difference = refused.difference.as_ref().ok_or("no difference")?;
-    assert!(difference.old.is_ok());
-    assert!(difference.new.as_ref().is_err_and(|error| error.contains("No system.")), "{difference:?}");
-    let document = json!(refused.document());
+    let difference = refused.render.difference.as_ref().ok_or("no difference")?;
+    assert!(matches!(difference.old, Rendered::Text(_)));
+    assert!(matches!(&difference.new, Rendered::Error(error) if error.contains("No system.")), "{difference:?}");
+    let document = json!(refused);
     assert!(document["render"]["difference"]["new"]["error"].as_str().is_some_and(|error| error.contains("line 1")));
     Ok(())
 }
@@ -108,21 +114,21 @@ fn a_token_that_one_file_gives_is_taken_for_both() -> Result<(), Failure> {
     let (given, other) = (bare.clone().with_tokens(named("<begin>")), bare.clone().with_tokens(named("<s>")));
     let options = CompareOptions::new().turns(10);
     for compared in [compare(&given, &bare, &options), compare(&bare, &given, &options)] {
-        assert!(compared.render_alike(), "{compared:?}");
-        assert_eq!(compared.assumed_tokens, ["bos_token"]);
-        assert_eq!(json!(compared.document())["render"]["assumed_tokens"], json!(["bos_token"]));
+        assert!(compared.render.alike, "{compared:?}");
+        assert_eq!(compared.render.assumed_tokens, ["bos_token"]);
+        assert_eq!(json!(compared)["render"]["assumed_tokens"], json!(["bos_token"]));
     }
     // Two files that say something else differ, and none is assumed.
     let compared = compare(&given, &other, &options);
-    assert!(!compared.render_alike() && compared.assumed_tokens.is_empty(), "{compared:?}");
+    assert!(!compared.render.alike && compared.render.assumed_tokens.is_empty(), "{compared:?}");
 
     // Whoever renders the smallest conversation with the bare template gets the same.
     let changed = Template::parse("changed.jinja", &with(source, "</>", "<end>")?)?.with_tokens(named("<begin>"));
     let compared = compare(&bare, &changed, &options);
-    let difference = compared.difference.ok_or("no difference")?;
-    assert_eq!(difference.old, bare.render(&difference.conversation).map_err(|error| error.message().to_owned()));
-    assert_eq!(difference.new, changed.render(&difference.conversation).map_err(|error| error.message().to_owned()));
-    assert!(difference.old.is_ok_and(|text| text.starts_with("<begin>")));
+    let difference = compared.render.difference.ok_or("no difference")?;
+    assert_eq!(difference.old, Rendered::Text(bare.render(&difference.conversation)?));
+    assert_eq!(difference.new, Rendered::Text(changed.render(&difference.conversation)?));
+    assert!(matches!(difference.old, Rendered::Text(text) if text.starts_with("<begin>")));
     Ok(())
 }
 
@@ -130,8 +136,8 @@ fn a_token_that_one_file_gives_is_taken_for_both() -> Result<(), Failure> {
 fn a_template_without_a_parser_is_rendered_anyway() -> Result<(), Failure> {
     let source = own("hermes")?;
     let compared = compared(&source, "{{ messages | length }}")?;
-    assert!(!compared.read_alike() && !compared.render_alike());
-    assert!(compared.problems[0].is_none() && compared.problems[1].is_some(), "{:?}", compared.problems);
-    assert_eq!(json!(compared.document())["read"]["turns"]["old"], json!({"tried": 0, "alike": 0, "difference": null}));
+    assert!(!compared.read.alike && !compared.render.alike);
+    assert!(compared.problems.old.is_none() && compared.problems.new.is_some(), "{:?}", compared.problems);
+    assert_eq!(json!(compared)["read"]["turns"]["old"], json!({"tried": 0, "alike": 0, "difference": null}));
     Ok(())
 }

@@ -14,7 +14,7 @@ use unjinja_testkit::{corpus, expect, root};
 type Failure = Box<dyn Error>;
 
 /// The findings of each template, by its file name.
-type Found = BTreeMap<String, Vec<Finding>>;
+type FindingsByTemplate = BTreeMap<String, Vec<Finding>>;
 
 fn templates(corpus: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = Vec::new();
@@ -28,8 +28,8 @@ fn templates(corpus: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Lints everything.
-fn found(corpus: &Path) -> Result<Found, Failure> {
-    let mut found = Found::new();
+fn found(corpus: &Path) -> Result<FindingsByTemplate, Failure> {
+    let mut found = FindingsByTemplate::new();
     for path in templates(corpus)? {
         let source = fs::read_to_string(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -45,7 +45,7 @@ fn found(corpus: &Path) -> Result<Found, Failure> {
 }
 
 /// How many templates have a finding of each rule, as a table.
-fn table(found: &Found) -> String {
+fn table(found: &FindingsByTemplate) -> String {
     let mut table =
         String::from("| rule | at worst | what it finds | errors | warnings | notes |\n|---|---|---|--:|--:|--:|\n");
     for rule in RULES {
@@ -87,7 +87,7 @@ fn findings_of_the_corpus() -> Result<(), Failure> {
 }
 
 /// Every finding says something, shows it, and is there once.
-fn findings_are_complete(found: &Found) {
+fn findings_are_complete(found: &FindingsByTemplate) {
     for (template, findings) in found {
         let mut known = BTreeSet::new();
         for finding in findings {
@@ -108,7 +108,7 @@ fn findings_are_complete(found: &Found) {
 const NO_PROMPT: &[&str] = &["not-read-back", "value-changed", "value-can-end-early", "date-dependent"];
 
 /// Whoever renders the conversation of a finding with the template alone, as `unjinja render` does, sees what the linter saw.
-fn findings_can_be_repeated(corpus: &Path, found: &Found) -> Result<(), Failure> {
+fn findings_can_be_repeated(corpus: &Path, found: &FindingsByTemplate) -> Result<(), Failure> {
     let mut problems = String::new();
     let (mut repeated, mut placed) = (0, 0);
     for path in templates(corpus)? {
@@ -155,7 +155,7 @@ fn findings_can_be_repeated(corpus: &Path, found: &Found) -> Result<(), Failure>
 
 /// The test that TRL makes before it trains with tools: the text of a call must be the beginning of the text of the same call and
 /// its result. `prefix-changes` finds every template that fails it.
-fn changed_prefixes_are_found(corpus: &Path, found: &Found) -> Result<(), Failure> {
+fn changed_prefixes_are_found(corpus: &Path, found: &FindingsByTemplate) -> Result<(), Failure> {
     let calls = json!([{"type": "function", "function": {"name": "dummy", "arguments": {}}}]);
     let user = json!({"role": "user", "content": "dummy"});
     let call = json!({"role": "assistant", "content": "", "tool_calls": calls});
@@ -188,7 +188,7 @@ fn changed_prefixes_are_found(corpus: &Path, found: &Found) -> Result<(), Failur
 }
 
 /// Faults that other people published: each line of the file names a template and a rule.
-fn published_faults_are_found(found: &Found) -> Result<(), Failure> {
+fn published_faults_are_found(found: &FindingsByTemplate) -> Result<(), Failure> {
     let published = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/published.tsv"))?;
     for line in published.lines().filter(|line| !line.starts_with('#')) {
         let (template, rule) = line.split_once('\t').ok_or("two columns")?;

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use crate::builtins::args::{Args, flag, required};
 use crate::builtins::builtin_tests;
-use crate::builtins::filter_names::SEQUENCE_FILTERS;
 use crate::builtins::text_filters;
 use crate::error::{Fault, Outcome};
 use crate::operators::arithmetic::arith;
@@ -20,9 +19,6 @@ use crate::value::types::{Text, Value, View};
 
 /// `value | name(args)`.
 pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<Value> {
-    if !SEQUENCE_FILTERS.contains(&name) {
-        return text_filters::apply(run, name, value, args);
-    }
     match name {
         "d" | "default" => {
             let [default, boolean] = args.bind(name, ["default_value", "boolean"])?;
@@ -69,7 +65,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
         "sum" => sum(run, &value, args),
         "batch" | "slice" => grouped(run, name, &value, args),
         "groupby" => group_by(run, &value, args),
-        _ => Err(Fault::new(format!("No filter named '{name}'."))),
+        _ => text_filters::apply(run, name, value, args),
     }
 }
 

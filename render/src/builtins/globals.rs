@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::builtins::args::{Args, integer, required};
 use crate::builtins::methods;
 use crate::error::{Fault, Outcome};
-use crate::run::{Run, Source};
+use crate::run::{ContainerSource, Run};
 use crate::value::repr;
 use crate::value::types::{Cycler, Global, Joiner, Map, Namespace, Range, Value};
 
@@ -29,7 +29,7 @@ pub(crate) fn call(run: &Run, function: Global, args: Args) -> Outcome<Value> {
         Global::Dict | Global::DictAlias => {
             let source = match args.positional.first() {
                 Some(Value::Dict(dict)) => dict.source.clone(),
-                _ => Source::default(),
+                _ => ContainerSource::default(),
             };
             let mut map = Map::default();
             for (key, value) in methods::pairs(run, args)? {

@@ -11,38 +11,21 @@ use crate::value::labelled::Buffer;
 use crate::value::text::{escape, is_space, printable};
 use crate::value::types::{Text, Value};
 
-/// The methods that ask something of a text and return no part of it.
-const TESTS: &[&str] = &[
-    "count",
-    "endswith",
-    "find",
-    "index",
-    "isalnum",
-    "isalpha",
-    "isascii",
-    "isdecimal",
-    "isdigit",
-    "isidentifier",
-    "islower",
-    "isnumeric",
-    "isprintable",
-    "isspace",
-    "istitle",
-    "isupper",
-    "rfind",
-    "rindex",
-    "startswith",
-];
+/// Whether a method asks something of a text and returns no part of it.
+fn tests(method: &str) -> bool {
+    method.starts_with("is")
+        || matches!(method, "count" | "endswith" | "find" | "index" | "rfind" | "rindex" | "startswith")
+}
 
 /// `text.method(args)`.
 pub(crate) fn call(run: &Run, text: &Text, method: &'static str, args: Args) -> Outcome<Value> {
     let s = &*text.s;
     run.make(s.len())?;
     let part = |part: &str, encoding| text.part(run, part, encoding).map(Value::Str);
-    if run.labels() && TESTS.contains(&method) {
-        text.decide(run);
-    }
     if run.labels() {
+        if tests(method) {
+            text.decide(run);
+        }
         let named = args.named.iter().map(|(_, value)| value);
         let whole = Value::Str(text.clone());
         args.positional.iter().chain(named).for_each(|arg| arg.sought_in(run, &whole));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::error::{Fault, Outcome};
 use crate::labels::{Encoding, FieldPart};
-use crate::marks::{Mark, Step};
-use crate::run::{Run, Source};
+use crate::marks::{Mark, PathStep};
+use crate::run::{ContainerSource, Run};
 use crate::value::labelled::Buffer;
 use crate::value::map::Key;
 use crate::value::number;
@@ -71,7 +71,7 @@ impl Writer<'_> {
     }
 
     /// The mark of a container's punctuation.
-    fn around(&self, source: &Source) -> Mark {
+    fn around(&self, source: &ContainerSource) -> Mark {
         self.run.syntax(source.mark, Encoding::Json)
     }
 
@@ -241,7 +241,7 @@ impl Origin {
     }
 
     /// Where a part of this comes from.
-    fn step(self, run: &Run, step: impl FnOnce() -> Step) -> Origin {
+    fn step(self, run: &Run, step: impl FnOnce() -> PathStep) -> Origin {
         match self {
             Origin::Context(mark) if mark.is_some() => Origin::Context(run.place(mark, step)),
             same => same,
@@ -265,9 +265,9 @@ pub(crate) fn from_json(run: &Run, json: &serde_json::Value, path: Option<&str>,
         }
         J::Array(items) => {
             let inner = path.map(|p| format!("{p}[]"));
-            let item = |(i, v)| from_json(run, v, inner.as_deref(), origin.step(run, || Step::Index(i)));
+            let item = |(i, v)| from_json(run, v, inner.as_deref(), origin.step(run, || PathStep::Index(i)));
             let items = items.iter().enumerate().map(item);
-            Value::list_at(run, items.collect::<Outcome<_>>()?, Source::new(path, mark))?
+            Value::list_at(run, items.collect::<Outcome<_>>()?, ContainerSource::new(path, mark))?
         }
         J::Object(object) => {
             let mut map = Map::default();
@@ -275,11 +275,11 @@ pub(crate) fn from_json(run: &Run, json: &serde_json::Value, path: Option<&str>,
                 run.make(key.len() + size_of::<Entry>())?;
                 let inner = path.map(|p| format!("{p}.{key}"));
                 let key: Arc<str> = Arc::from(key.as_str());
-                let origin = origin.step(run, || Step::Key(key.clone()));
+                let origin = origin.step(run, || PathStep::Key(key.clone()));
                 let shown = Text::marked(key.clone(), origin.mark().part(FieldPart::Key));
                 map.insert(Key::Str(key), Value::Str(shown), from_json(run, value, inner.as_deref(), origin)?);
             }
-            Value::dict_at(run, map, Source::new(path, mark))?
+            Value::dict_at(run, map, ContainerSource::new(path, mark))?
         }
     })
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::error::{Fault, Outcome};
 use crate::marks::{Mark, Piece};
-use crate::run::{Clear, Run, Source, VALUE_BYTES};
+use crate::run::{Clear, ContainerSource, Run, VALUE_BYTES};
 use crate::syntax::ast::{For, MacroDef, Name};
 use crate::value::map::{self, Key};
 
@@ -88,7 +88,7 @@ pub(crate) struct Text {
 #[derive(Default)]
 pub(crate) struct List {
     pub(crate) items: RefCell<Vec<Value>>,
-    pub(crate) source: Source,
+    pub(crate) source: ContainerSource,
     /// How deep this value nests; 1 for a flat one.
     pub(crate) depth: Cell<u32>,
     /// Whether the run already knows that this changes; see [`Run::will_change`].
@@ -105,7 +105,7 @@ pub(crate) struct Tuple {
 #[derive(Default)]
 pub(crate) struct Dict {
     pub(crate) map: RefCell<Map>,
-    pub(crate) source: Source,
+    pub(crate) source: ContainerSource,
     /// As for [`List`].
     pub(crate) depth: Cell<u32>,
     pub(crate) mutated: Cell<bool>,
@@ -316,11 +316,11 @@ impl Value {
 
     /// A list. The caller has paid for its elements, here and in all constructors below.
     pub(crate) fn list(run: &Run, items: Vec<Value>) -> Outcome<Value> {
-        Value::list_at(run, items, Source::default())
+        Value::list_at(run, items, ContainerSource::default())
     }
 
     /// A list from the context.
-    pub(crate) fn list_at(run: &Run, items: Vec<Value>, source: Source) -> Outcome<Value> {
+    pub(crate) fn list_at(run: &Run, items: Vec<Value>, source: ContainerSource) -> Outcome<Value> {
         let depth = Cell::new(deepest(run, items.iter())?);
         Ok(Value::List(Rc::new(List { items: RefCell::new(items), source, depth, mutated: Cell::default() })))
     }
@@ -343,11 +343,11 @@ impl Value {
     }
 
     pub(crate) fn dict(run: &Run, map: Map) -> Outcome<Value> {
-        Value::dict_at(run, map, Source::default())
+        Value::dict_at(run, map, ContainerSource::default())
     }
 
     /// A dict from the context.
-    pub(crate) fn dict_at(run: &Run, map: Map, source: Source) -> Outcome<Value> {
+    pub(crate) fn dict_at(run: &Run, map: Map, source: ContainerSource) -> Outcome<Value> {
         let depth = Cell::new(deepest(run, map.entries.iter().map(|e| &e.value))?);
         Ok(Value::Dict(Rc::new(Dict { map: RefCell::new(map), source, depth, mutated: Cell::default() })))
     }

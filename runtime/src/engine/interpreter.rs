@@ -30,11 +30,11 @@ use crate::program::{Action, ArgumentKind, Hole, Program, StateId, Transition};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Interpreter {
-    program: Source,
+    program: ProgramRef,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum ProgramRef {
     Static(&'static Program),
     Shared(Arc<Program>),
 }
@@ -42,19 +42,19 @@ enum Source {
 impl Interpreter {
     /// A parser for a program that was made at run time.
     pub fn new(program: impl Into<Arc<Program>>) -> Self {
-        Self { program: Source::Shared(program.into()) }
+        Self { program: ProgramRef::Shared(program.into()) }
     }
 
     /// A parser for a constant program, such as the `PROGRAM` of a generated module.
     pub const fn from_static(program: &'static Program) -> Self {
-        Self { program: Source::Static(program) }
+        Self { program: ProgramRef::Static(program) }
     }
 
     /// The program that the parser runs.
     pub fn program(&self) -> &Program {
         match &self.program {
-            Source::Static(program) => program,
-            Source::Shared(program) => program,
+            ProgramRef::Static(program) => program,
+            ProgramRef::Shared(program) => program,
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Run {
     /// What of a call waits for its end, where a cut call is not kept as it is.
     held: Option<Box<dyn Hold>>,
     /// A call in reasoning of which it is not certain yet whether it counts.
-    trial: Option<Box<Trial>>,
+    trial: Option<Box<CallTrial>>,
 }
 
 impl Run {
@@ -140,7 +140,7 @@ impl Run {
 const LEAST_PIECE: usize = 24;
 
 /// A run that reads a call in reasoning, and what follows it, without a message. Offsets count from where the call begins.
-struct Trial {
+struct CallTrial {
     run: Run,
     options: Options,
     watch: Watch,
@@ -150,7 +150,7 @@ struct Trial {
     given: usize,
 }
 
-impl Trial {
+impl CallTrial {
     fn new(options: &Options, state: StateId) -> Self {
         let options = options.of_trial();
         let mut run = Run::new(&options, state);
@@ -196,10 +196,10 @@ impl Trial {
 /// Decides whether the call that was found in reasoning counts, and continues with it or with what follows it. Returns `false`
 /// while more text is needed.
 #[cold]
-fn weigh(trial: &mut Option<Box<Trial>>, machine: &dyn Machine, io: &mut Io<'_>, state: &mut StateId) -> bool {
+fn weigh(trial: &mut Option<Box<CallTrial>>, machine: &dyn Machine, io: &mut Io<'_>, state: &mut StateId) -> bool {
     let Some((start, here)) = io.call_in_doubt() else { return true };
     let verdict = if machine.program().may_quote(here) {
-        let now = trial.get_or_insert_with(|| Box::new(Trial::new(io.options, here)));
+        let now = trial.get_or_insert_with(|| Box::new(CallTrial::new(io.options, here)));
         let before = now.given;
         let verdict = now.read(machine, &io.input.bytes[start..], io.input.last, io.tokens_from(start));
         io.memory.cursor.search.work.add(now.given - before);

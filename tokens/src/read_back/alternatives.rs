@@ -5,21 +5,21 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::pattern::{FoundPattern, Pattern, Text, TextKind};
-use super::{Alternative, ConversationReader, ReadConversation, Step};
+use super::{Alternative, ConversationReader, PlacedMessage, ReadConversation};
 
 /// How many messages an alternative may have, and how many are tried. Each one is rendered.
 const LONGEST: usize = 8;
 const TRIED: usize = 64;
 
 /// Steps that may take the place of others.
-type Others<'p> = (Range<usize>, Vec<Step<'p>>);
+type Others<'p> = (Range<usize>, Vec<PlacedMessage<'p>>);
 
 impl ConversationReader {
     /// The alternatives of a conversation that was read in these steps; `written` is what the template writes for it.
     pub(super) fn alternatives(
         &self,
         text: Text<'_>,
-        steps: &[Step<'_>],
+        steps: &[PlacedMessage<'_>],
         read: &ReadConversation,
         written: &str,
     ) -> Vec<Alternative> {
@@ -50,9 +50,9 @@ impl ConversationReader {
     pub(super) fn better<'p>(
         &'p self,
         text: Text<'_>,
-        steps: &[Step<'p>],
+        steps: &[PlacedMessage<'p>],
         read: &ReadConversation,
-    ) -> Option<Vec<Step<'p>>> {
+    ) -> Option<Vec<PlacedMessage<'p>>> {
         let others = (0..read.messages.len()).flat_map(|index| self.others(text, steps, index));
         let changed = others.take(TRIED).map(|(replaces, other)| {
             let mut steps = steps.to_vec();
@@ -67,7 +67,7 @@ impl ConversationReader {
     }
 
     /// Other ways to read what begins with a message, up to where both ways meet again.
-    fn others<'p>(&'p self, text: Text<'_>, steps: &[Step<'p>], index: usize) -> Vec<Others<'p>> {
+    fn others<'p>(&'p self, text: Text<'_>, steps: &[PlacedMessage<'p>], index: usize) -> Vec<Others<'p>> {
         let Some(here) = steps.get(index) else { return Vec::new() };
         let is_other = |pattern: &&Pattern| pattern.from == here.place.pattern.from && pattern.to != TextKind::End;
         let places =
@@ -79,14 +79,15 @@ impl ConversationReader {
     fn until_they_meet<'p>(
         &'p self,
         text: Text<'_>,
-        steps: &[Step<'p>],
+        steps: &[PlacedMessage<'p>],
         index: usize,
         first: FoundPattern<'p>,
     ) -> Option<Others<'p>> {
-        let mut others: Vec<Step<'p>> = Vec::new();
+        let mut others: Vec<PlacedMessage<'p>> = Vec::new();
         let mut next = Some(first);
         while let Some(place) = next.filter(|_| others.len() < LONGEST) {
-            let meets = |step: &Step<'_>| (step.kind(), step.place.range.end) == (place.pattern.to, place.range.end);
+            let meets =
+                |step: &PlacedMessage<'_>| (step.kind(), step.place.range.end) == (place.pattern.to, place.range.end);
             let met = steps.get(index..)?.iter().position(meets);
             // Both begin at the same place; this message may still end where only white space tells it from the next one.
             if let Some(at) = met.filter(|at| *at > 0 || !others.is_empty()) {
@@ -94,7 +95,7 @@ impl ConversationReader {
             }
             next = self.next(text, place.pattern.to, place.range.end, |_| true);
             let end = next.as_ref().map_or(text.text.len(), |next| next.range.start + next.pattern.kept);
-            others.push(Step { place, end });
+            others.push(PlacedMessage { place, end });
             next = next.filter(|next| next.pattern.to != TextKind::End);
             if next.is_none() {
                 return Some((index..steps.len(), others));

@@ -13,7 +13,7 @@ use crate::vocabulary::Vocabulary;
 
 /// What became of turns whose special tokens were removed.
 #[derive(Debug, Default)]
-struct Found {
+struct Tally {
     /// Turns that lost calls.
     lost: usize,
     /// Turns that lost calls, and say so.
@@ -26,7 +26,7 @@ struct Found {
     wrong: Vec<String>,
 }
 
-impl Found {
+impl Tally {
     fn read(&mut self, model: &Model, vocabulary: &Vocabulary) -> Result<(), Failure> {
         for turn in &model.turns {
             let whole = model.parser.parse(turn.text.as_str().into(), &turn.options);
@@ -60,7 +60,7 @@ fn has_lost(whole: &Message, message: &Message) -> bool {
 
 #[test]
 fn turns_of_our_templates_without_their_special_tokens() -> Result<(), Failure> {
-    let mut found = Found::default();
+    let mut found = Tally::default();
     for model in own()? {
         let markers = model.spec.tokens.preserved.iter().chain(&model.spec.tokens.other);
         let added: Vec<_> = markers.map(|marker| (marker.clone(), true)).collect();
@@ -93,7 +93,7 @@ fn a_forbidden_call_lacks_no_tokens() -> Result<(), Failure> {
 #[test]
 fn turns_of_released_templates_without_their_special_tokens() -> Result<(), Failure> {
     let Some(corpus) = corpus()? else { return Ok(()) };
-    let mut found = Found::default();
+    let mut found = Tally::default();
     for tokenizer in released()? {
         for template in &tokenizer.templates {
             found.read(&turns::released(&corpus, template)?, &tokenizer.vocabulary)?;

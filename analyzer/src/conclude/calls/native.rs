@@ -12,14 +12,19 @@ use crate::experiment::Experiment;
 use crate::observed::{LabelledTurn, MessagePart};
 
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundObject {
     pub range: Range<usize>,
     pub value: Value,
     pub python: bool,
 }
 
 /// The first JSON value (or Python literal) that begins with one of `opens` at or after `from` and holds these parts.
-pub(super) fn object_with(turn: &LabelledTurn, from: usize, opens: &[char], parts: &[MessagePart]) -> Option<Found> {
+pub(super) fn object_with(
+    turn: &LabelledTurn,
+    from: usize,
+    opens: &[char],
+    parts: &[MessagePart],
+) -> Option<FoundObject> {
     let last = parts.iter().map(|part| turn.from(from, *part).map(|at| at.start)).collect::<Option<Vec<_>>>()?;
     let last = last.into_iter().max()?;
     let mut at = from;
@@ -37,14 +42,14 @@ pub(super) fn object_with(turn: &LabelledTurn, from: usize, opens: &[char], part
     None
 }
 
-fn object_at(text: &str, at: usize) -> Option<Found> {
+fn object_at(text: &str, at: usize) -> Option<FoundObject> {
     let mut stream = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
     if let Some(Ok(value)) = stream.next() {
-        return Some(Found { range: at..at + stream.byte_offset(), value, python: false });
+        return Some(FoundObject { range: at..at + stream.byte_offset(), value, python: false });
     }
     let (json, length) = unjinja_runtime::python_to_json(&text[at..])?;
     let value = serde_json::from_str(&json).ok()?;
-    Some(Found { range: at..at + length, value, python: true })
+    Some(FoundObject { range: at..at + length, value, python: true })
 }
 
 /// T1, T3, T4: the members of a call's object that hold name, arguments and id.
@@ -91,7 +96,7 @@ fn parts(number: usize) -> [MessagePart; 2] {
 }
 
 /// The name in a header before the object: its place, if the object is not the first to name the function.
-fn header(turn: &LabelledTurn, number: usize, from: usize, object: &Found) -> Option<Range<usize>> {
+fn header(turn: &LabelledTurn, number: usize, from: usize, object: &FoundObject) -> Option<Range<usize>> {
     turn.from(from, MessagePart::Name(number)).filter(|name| name.end <= object.range.start)
 }
 
@@ -115,7 +120,7 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
         tools.function =
             Function { name_suffix: one.text[name.end..first.range.start].to_owned(), ..Function::default() };
     }
-    let start = |found: &Found, name: Option<Range<usize>>| name.map_or(found.range.start, |name| name.start);
+    let start = |found: &FoundObject, name: Option<Range<usize>>| name.map_or(found.range.start, |name| name.start);
     let open = &one.text[..start(&first, name)];
     let mut close = &one.text[first.range.end..];
     let mut middle = None;

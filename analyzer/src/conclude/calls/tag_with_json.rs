@@ -56,7 +56,7 @@ impl<'t> WithId<'t> {
 pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
     let one = &bodies.one;
     let Some(first) = CallRanges::of(one, 0, 0) else { return Ok(None) };
-    let mut tools = Tools { format: ToolFormat::TagWithJson, uses_python_dicts: first.python, ..Tools::default() };
+    let tools = Tools { format: ToolFormat::TagWithJson, uses_python_dicts: first.python, ..Tools::default() };
     // What repeats the name belongs to the function, on both sides of the arguments.
     let after_name = first.name.end + text::end_of_repeated_name(first.inner(one));
     let name_again = &one.text[first.name.end..after_name];
@@ -90,81 +90,134 @@ pub(super) fn find(bodies: &Bodies) -> Result<Option<Tools>, Gap> {
         let inner = right.inner(two);
         inner.strip_prefix(name_again).unwrap_or(inner)
     });
-    let mut inside = inner.text;
-    // The beginning of the name's tag, if the id comes before the name.
-    let mut id_to_name = "";
-    let (mut opener, mut between) = (open.text, middle(0).map(|middle| middle.text));
-    let mut closer = pair
-        .as_ref()
-        .map_or(close.text, |(two, _, right)| longer_close(close.text, &two.text[after_call(two, right)..]));
-    if let Some((before, after)) = inner.around() {
-        let (prefix, suffix) = (before.to_owned(), after.to_owned());
-        tools.call_id = CallId { position: CallIdPosition::BetweenFuncAndArgs, prefix, suffix };
-        inside = "";
-    } else if let Some((before, after)) = open.around() {
-        let cut = last_tag_start(before);
-        let unfinished = after.rfind('<').filter(|open| !after[*open..].contains('>')).unwrap_or(after.len());
-        id_to_name = &after[unfinished..];
-        let (prefix, suffix) = (before[cut..].to_owned(), after[..unfinished].to_owned());
-        tools.call_id = CallId { position: CallIdPosition::PreFuncName, prefix, suffix };
-        opener = &before[..cut];
-        if let Some((before, _)) = middle(1).and_then(|middle| middle.around()) {
-            between = Some(&before[..last_tag_start(before)]);
+    let mut texts = Texts {
+        opener: open.text,
+        between: middle(0).map(|middle| middle.text),
+        closer: pair
+            .as_ref()
+            .map_or(close.text, |(two, _, right)| longer_close(close.text, &two.text[after_call(two, right)..])),
+        inside: inner.text,
+        id_to_name: "",
+        id: CallId::default(),
+    };
+    if !texts.take_id([&open, &inner, &close], middle)
+        && let Some(second) = second_inner.filter(|second| *second != texts.inside)
+    {
+        texts.take_count(second)?;
+    }
+    let around = Around::split(texts.opener, texts.between, texts.closer, &bodies.turn_end);
+    let again = Again { name: name_again, closer: again };
+    Ok(Some(texts.finish(tools, again, around, bodies)))
+}
+
+/// What repeats the name of a call: right after it, and after the arguments.
+struct Again<'t> {
+    name: &'t str,
+    closer: &'t str,
+}
+
+/// The texts around the name and the arguments of calls, and the id that was taken out of them.
+struct Texts<'t> {
+    opener: &'t str,
+    /// Between two calls.
+    between: Option<&'t str>,
+    closer: &'t str,
+    /// Between name and arguments.
+    inside: &'t str,
+    /// The beginning of the name's tag, if the id comes before the name.
+    id_to_name: &'t str,
+    id: CallId,
+}
+
+impl<'t> Texts<'t> {
+    /// Takes the id out of the text that holds it: before the name, between name and arguments, or after these. `middle` is the text
+    /// between two calls, with the id of the first call or of the second. Returns `false` if there is no id.
+    fn take_id(
+        &mut self,
+        [open, inner, close]: [&WithId<'t>; 3],
+        middle: impl Fn(usize) -> Option<WithId<'t>>,
+    ) -> bool {
+        if let Some((before, after)) = inner.around() {
+            self.set_id(CallIdPosition::BetweenFuncAndArgs, before, after);
+            self.inside = "";
+        } else if let Some((before, after)) = open.around() {
+            let cut = last_tag_start(before);
+            let unfinished = after.rfind('<').filter(|open| !after[*open..].contains('>')).unwrap_or(after.len());
+            self.id_to_name = &after[unfinished..];
+            self.set_id(CallIdPosition::PreFuncName, &before[cut..], &after[..unfinished]);
+            self.opener = &before[..cut];
+            if let Some((before, _)) = middle(1).and_then(|middle| middle.around()) {
+                self.between = Some(&before[..last_tag_start(before)]);
+            }
+        } else if let Some((before, after)) = close.around() {
+            let suffix = first_tag_end(after);
+            self.set_id(CallIdPosition::PostArgs, before, &after[..suffix]);
+            self.closer = &after[suffix..];
+            if let Some((_, after)) = middle(0).and_then(|middle| middle.around()) {
+                self.between = Some(&after[suffix.min(after.len())..]);
+            }
+        } else {
+            return false;
         }
-    } else if let Some((before, after)) = close.around() {
-        let suffix = first_tag_end(after);
-        let position = CallIdPosition::PostArgs;
-        tools.call_id = CallId { position, prefix: before.to_owned(), suffix: after[..suffix].to_owned() };
-        closer = &after[suffix..];
-        if let Some((_, after)) = middle(0).and_then(|middle| middle.around()) {
-            between = Some(&after[suffix.min(after.len())..]);
-        }
-    } else if let Some(second) = second_inner.filter(|second| *second != inside) {
-        let Some((suffix, rest)) = counted(inside, second) else {
+        true
+    }
+
+    /// Takes out a number that counts the calls. `second` is the text between name and arguments of the second call.
+    fn take_count(&mut self, second: &str) -> Result<(), Gap> {
+        let Some((suffix, rest)) = counted(self.inside, second) else {
             let expected = "the same text between name and arguments in both calls, or a number that counts the calls";
-            return gap(Experiment::T3, expected, format!("{inside:?} in the first call, {second:?} in the second"));
+            let found = format!("{:?} in the first call, {second:?} in the second", self.inside);
+            return gap(Experiment::T3, expected, found);
         };
         // The beginning of a tag is no part of an id.
-        let label = Some(&opener[last_break(opener)..]).filter(|label| !label.contains('<')).unwrap_or("");
-        opener = &opener[..opener.len() - label.len()];
-        between = between.map(|text| text.strip_suffix(label).unwrap_or(text));
+        let label = Some(&self.opener[last_break(self.opener)..]).filter(|label| !label.contains('<')).unwrap_or("");
+        self.opener = &self.opener[..self.opener.len() - label.len()];
+        self.between = self.between.map(|text| text.strip_suffix(label).unwrap_or(text));
         if label.is_empty() && suffix.contains(['"', '\'', '<', '>', '[', ']', ' ']) {
             // The number is an attribute of its own, or is between markers.
-            let position = CallIdPosition::BetweenFuncAndArgs;
-            tools.call_id = CallId { position, prefix: suffix.to_owned(), suffix: rest.to_owned() };
-            inside = "";
+            self.set_id(CallIdPosition::BetweenFuncAndArgs, suffix, rest);
+            self.inside = "";
         } else {
-            let position = CallIdPosition::InName;
-            tools.call_id = CallId { position, prefix: label.to_owned(), suffix: suffix.to_owned() };
-            inside = rest;
+            self.set_id(CallIdPosition::InName, label, suffix);
+            self.inside = rest;
         }
+        Ok(())
     }
-    let around = Around::split(opener, between, closer, &bodies.turn_end);
-    // The prefix of an id before the name already precedes the name.
-    let (start, prefix) = match tools.call_id.position {
-        CallIdPosition::PreFuncName => (around.per_call_start.as_str(), id_to_name),
-        _ => split_prefix(&around.per_call_start, &bodies.prompted_header, ""),
-    };
-    let mut function = Function { name_prefix: prefix.to_owned(), ..Function::default() };
-    let cut = match (tools.call_id.position, text::tags(inside).as_slice()) {
-        _ if !name_again.is_empty() => 0,
-        (CallIdPosition::None | CallIdPosition::InName, [first, _, ..]) => {
-            inside.find(first).map_or(inside.len(), |at| at + first.len())
-        }
-        _ => inside.len(),
-    };
-    function.name_suffix = [name_again, &inside[..cut]].concat();
-    tools.arguments.start = inside[cut..].to_owned();
-    // If the id comes after the arguments, everything after it closes the call.
-    let (end, call_end) = match tools.call_id.position {
-        CallIdPosition::PostArgs => ("", around.per_call_end.as_str()),
-        _ if !again.is_empty() => ("", around.per_call_end.as_str()),
-        _ => split_close(prefix, &around.per_call_end, ""),
-    };
-    function.close = [&one.text[first.arguments.end..after_close], end].concat();
-    tools.function = function;
-    let around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
-    Ok(Some(around.apply(tools, &bodies.lead)))
+
+    fn set_id(&mut self, position: CallIdPosition, prefix: &str, suffix: &str) {
+        self.id = CallId { position, prefix: prefix.to_owned(), suffix: suffix.to_owned() };
+    }
+
+    /// Puts the markers of the name and of the arguments into the tools.
+    fn finish(self, mut tools: Tools, again: Again<'_>, around: Around, bodies: &Bodies) -> Tools {
+        // The prefix of an id before the name already precedes the name.
+        let (start, prefix) = match self.id.position {
+            CallIdPosition::PreFuncName => (around.per_call_start.as_str(), self.id_to_name),
+            _ => split_prefix(&around.per_call_start, &bodies.prompted_header, ""),
+        };
+        let cut = match (self.id.position, text::tags(self.inside).as_slice()) {
+            _ if !again.name.is_empty() => 0,
+            (CallIdPosition::None | CallIdPosition::InName, [first, _, ..]) => {
+                self.inside.find(first).map_or(self.inside.len(), |at| at + first.len())
+            }
+            _ => self.inside.len(),
+        };
+        // If the id comes after the arguments, everything after it closes the call.
+        let (end, call_end) = match self.id.position {
+            CallIdPosition::PostArgs => ("", around.per_call_end.as_str()),
+            _ if !again.closer.is_empty() => ("", around.per_call_end.as_str()),
+            _ => split_close(prefix, &around.per_call_end, ""),
+        };
+        tools.function = Function {
+            name_prefix: prefix.to_owned(),
+            name_suffix: [again.name, &self.inside[..cut]].concat(),
+            close: [again.closer, end].concat(),
+        };
+        tools.arguments.start = self.inside[cut..].to_owned();
+        tools.call_id = self.id;
+        let around = Around { per_call_start: start.to_owned(), per_call_end: call_end.to_owned(), ..around.clone() };
+        around.apply(tools, &bodies.lead)
+    }
 }
 
 /// The beginning of the marker that a text ends with: its last tag, which may be unfinished, or what follows that tag.

@@ -15,15 +15,15 @@ use crate::turn::TurnInput;
 pub use run::{Clock, Run, Runner, Stop};
 
 /// The parsers that could be set up, and the peers that could not, with the reasons.
-pub type Found = (Vec<Runner>, Vec<(&'static str, String)>);
+pub type FoundRunners = (Vec<Runner>, Vec<(&'static str, String)>);
 
 /// Our parser, then every peer that knows the format.
-pub fn runners(input: &Input) -> Found {
+pub fn runners(input: &Input) -> FoundRunners {
     sorted([("unjinja", ours::runners(input))].into_iter().chain(set_up(&input.turn)))
 }
 
 /// Every peer that knows the format of a turn.
-pub fn others(turn: &TurnInput) -> Found {
+pub fn others(turn: &TurnInput) -> FoundRunners {
     sorted(set_up(turn))
 }
 
@@ -38,7 +38,7 @@ fn set_up(turn: &TurnInput) -> impl Iterator<Item = SetUp> {
     all.into_iter()
 }
 
-fn sorted(all: impl Iterator<Item = SetUp>) -> Found {
+fn sorted(all: impl Iterator<Item = SetUp>) -> FoundRunners {
     let mut runners = Vec::new();
     let mut missing = Vec::new();
     for (peer, result) in all {

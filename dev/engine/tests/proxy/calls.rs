@@ -12,7 +12,7 @@ const SEEDS: u32 = 8;
 
 /// What was found of one format.
 #[derive(Default)]
-struct Found {
+struct Tally {
     answers: usize,
     calls: usize,
     cut_off: usize,
@@ -21,15 +21,15 @@ struct Found {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn even_a_random_model_makes_valid_calls() -> Result<(), Failure> {
-    let (mut all, mut formats) = (Found::default(), 0);
+    let (mut all, mut formats) = (Tally::default(), 0);
     for name in templates()? {
         let began = Instant::now();
         let Some(proxy) = Running::start(&name).await? else { continue };
-        let mut found = Found::default();
+        let mut found = Tally::default();
         for seed in 0..SEEDS {
             answer(&proxy, seed, &mut found).await?;
         }
-        let Found { answers, calls, cut_off, faults } = found;
+        let Tally { answers, calls, cut_off, faults } = found;
         println!(
             "{name}: {} tools, {answers} answers, {calls} calls, {cut_off} cut off, {} faults, {:.1} s",
             proxy.tools.as_array().map_or(0, Vec::len),
@@ -42,7 +42,7 @@ async fn even_a_random_model_makes_valid_calls() -> Result<(), Failure> {
         all.cut_off += cut_off;
         all.faults.extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
     }
-    let Found { answers, calls, cut_off, faults } = &all;
+    let Tally { answers, calls, cut_off, faults } = &all;
     println!("{formats} formats, {answers} answers, {calls} calls, {cut_off} cut off, {} faults", faults.len());
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
     assert!(formats >= 30, "only {formats} formats made calls");
@@ -84,7 +84,7 @@ async fn a_lazy_grammar_begins_at_its_trigger() -> Result<(), Failure> {
 }
 
 /// Asks for one answer, whole or streamed, for several calls or one.
-async fn answer(proxy: &Running, seed: u32, found: &mut Found) -> Result<(), Failure> {
+async fn answer(proxy: &Running, seed: u32, found: &mut Tally) -> Result<(), Failure> {
     let (stream, parallel) = (seed % 2 == 1, !seed.is_multiple_of(3));
     let body = proxy.request(seed, json!({"stream": stream, "parallel_tool_calls": parallel}));
     let (status, text) = proxy.ask(&body).await?;

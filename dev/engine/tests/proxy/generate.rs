@@ -23,7 +23,7 @@ const ANSWER: usize = 4096;
 
 /// The fields of a request that matter. Others are ignored, as llama.cpp does.
 #[derive(Clone, Deserialize)]
-pub struct Request {
+pub struct GenerateRequest {
     prompt: String,
     #[serde(default)]
     pub stream: bool,
@@ -65,7 +65,11 @@ pub struct End {
 }
 
 /// Writes an answer. `piece` gets each part of it, and says whether anybody still reads.
-pub fn generate(model: &RandomModel, ask: &Request, mut piece: impl FnMut(String) -> bool) -> Result<End, Failure> {
+pub fn generate(
+    model: &RandomModel,
+    ask: &GenerateRequest,
+    mut piece: impl FnMut(String) -> bool,
+) -> Result<End, Failure> {
     let backend = unjinja_engine::backend().map_err(|error| error.to_string())?;
     let most = ask.n_predict.unwrap_or(ANSWER);
     let prompt = model.tokens(&ask.prompt);
@@ -126,7 +130,7 @@ fn next(context: &LlamaContext, sampler: &mut LlamaSampler, at: i32) -> Result<L
 }
 
 /// The chain of samplers: the grammar first, then a choice at random.
-fn sampler(model: &RandomModel, ask: &Request) -> Result<LlamaSampler, Failure> {
+fn sampler(model: &RandomModel, ask: &GenerateRequest) -> Result<LlamaSampler, Failure> {
     let never = RandomModel::never_written().into_iter().map(|token| (token, f32::NEG_INFINITY));
     let likelier = ask.logit_bias.iter().filter_map(|(text, bias)| Some((*model.tokens(text).first()?, *bias)));
     let biases: Vec<LlamaLogitBias> =
@@ -139,7 +143,7 @@ fn sampler(model: &RandomModel, ask: &Request) -> Result<LlamaSampler, Failure> 
     Ok(LlamaSampler::chain_simple(chain))
 }
 
-fn grammar(model: &RandomModel, ask: &Request) -> Result<LlamaSampler, Failure> {
+fn grammar(model: &RandomModel, ask: &GenerateRequest) -> Result<LlamaSampler, Failure> {
     let llama = model.llama();
     let failed = |error| format!("failed to parse grammar: {error}");
     if !ask.grammar_lazy {

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use unjinja_engine::RandomModel;
 
 use super::Failure;
-use super::generate::{End, Request, generate};
+use super::generate::{End, GenerateRequest, generate};
 
 /// The server's state.
 pub struct Upstream {
@@ -61,7 +61,7 @@ fn error(message: &str) -> Value {
 
 async fn complete(State(upstream): State<Arc<Upstream>>, body: Bytes) -> Response<Body> {
     let json = "application/json";
-    let ask: Request = match serde_json::from_slice(&body) {
+    let ask: GenerateRequest = match serde_json::from_slice(&body) {
         Ok(ask) => ask,
         Err(wrong) => return response(400, json, error(&wrong.to_string()).to_string().into()),
     };
@@ -81,7 +81,7 @@ async fn complete(State(upstream): State<Arc<Upstream>>, body: Bytes) -> Respons
 }
 
 /// Sends the events of an answer.
-fn answer(upstream: &Upstream, ask: &Request, send: &mpsc::Sender<Value>) {
+fn answer(upstream: &Upstream, ask: &GenerateRequest, send: &mpsc::Sender<Value>) {
     let mut text = String::new();
     let end = {
         let _alone = upstream.alone.lock();

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::text;
-use super::turn::WorkloadTurn;
+use super::turn::{WorkloadTurn, offered};
 
 /// How many kinds of turns there are; that many turns in a row show each kind once.
 const KINDS: usize = 26;
@@ -194,11 +194,5 @@ fn tools() -> Value {
         ("run_query", json!({"sql": text, "limit": integer, "params": list})),
         ("save_file", json!({"path": text, "text": text, "append": boolean})),
     ];
-    tools
-        .into_iter()
-        .map(|(name, properties)| {
-            let parameters = json!({"type": "object", "properties": properties});
-            json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
-        })
-        .collect()
+    offered(tools)
 }

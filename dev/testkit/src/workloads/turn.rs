@@ -50,12 +50,15 @@ impl WorkloadTurn {
             ("store", json!({"values": {"type": "array"}})),
             ("set", json!({})),
         ];
-        tools
-            .into_iter()
-            .map(|(name, properties)| {
-                let parameters = json!({"type": "object", "properties": properties});
-                json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
-            })
-            .collect()
+        offered(tools)
     }
+}
+
+/// Tools with these names and properties, in OpenAI's form.
+pub(super) fn offered<const N: usize>(tools: [(&str, Value); N]) -> Value {
+    let tool = |(name, properties): (&str, Value)| {
+        let parameters = json!({"type": "object", "properties": properties});
+        json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
+    };
+    tools.into_iter().map(tool).collect()
 }

@@ -72,8 +72,6 @@ impl Node {
 
 /// One code point of a class in a JSON string.
 fn encoded(builder: &mut Builder, class: &Class) -> Expr {
-    const SHORT: [(char, char); 8] =
-        [('"', '"'), ('\\', '\\'), ('/', '/'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
     let has = |first: char, last: char| class.positive().iter().any(|&(from, to)| from <= first && last <= to);
     if has('\0', char::MAX) {
         return json::character(builder).into();
@@ -90,7 +88,8 @@ fn encoded(builder: &mut Builder, class: &Class) -> Expr {
         return builder.choice(&alternatives);
     }
     let mut escapes: Vec<Expr> = Vec::new();
-    let short: Vec<char> = SHORT.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).collect();
+    let short: Vec<char> =
+        json::SHORT_ESCAPES.iter().filter(|(means, _)| class.contains(*means)).map(|short| short.1).collect();
     if !short.is_empty() {
         escapes.push(builder.class(Class::of(&short)));
     }

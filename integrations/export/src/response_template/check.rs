@@ -54,26 +54,33 @@ impl FindingKind {
     /// The name in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            FindingKind::Conversation => "conversation",
-            FindingKind::TextAroundCall => "text_around_call",
-            FindingKind::MentionedMarker => "mentioned_marker",
-            FindingKind::CloserInValue => "closer_in_value",
-            FindingKind::WhiteSpaceOfValue => "white_space_of_value",
-            FindingKind::CutCall => "cut_call",
-            FindingKind::CallInReasoning => "call_in_reasoning",
-        }
+        self.words().0
     }
 
     fn sentence(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Its name and its sentence.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            FindingKind::Conversation => "a conversation that the chat template renders comes back different",
-            FindingKind::TextAroundCall => "text before or after a call is lost",
-            FindingKind::MentionedMarker => "text that mentions the marker of a call is not read as text",
-            FindingKind::CloserInValue => "a closing marker inside an argument ends the argument or the call",
-            FindingKind::WhiteSpaceOfValue => "white space at the ends of an argument is lost",
-            FindingKind::CutCall => "a call that is cut off takes the whole message with it",
-            FindingKind::CallInReasoning => "a call after reasoning that was not closed is read as reasoning",
+            FindingKind::Conversation => {
+                ("conversation", "a conversation that the chat template renders comes back different")
+            }
+            FindingKind::TextAroundCall => ("text_around_call", "text before or after a call is lost"),
+            FindingKind::MentionedMarker => {
+                ("mentioned_marker", "text that mentions the marker of a call is not read as text")
+            }
+            FindingKind::CloserInValue => {
+                ("closer_in_value", "a closing marker inside an argument ends the argument or the call")
+            }
+            FindingKind::WhiteSpaceOfValue => {
+                ("white_space_of_value", "white space at the ends of an argument is lost")
+            }
+            FindingKind::CutCall => ("cut_call", "a call that is cut off takes the whole message with it"),
+            FindingKind::CallInReasoning => {
+                ("call_in_reasoning", "a call after reasoning that was not closed is read as reasoning")
+            }
         }
     }
 }

@@ -11,28 +11,8 @@ use crate::tags::{TagKind, tags};
 /// More conditions than this are not tried at one place.
 const MOST: usize = 200;
 
-const KEYWORDS: [&str; 20] = [
-    "if",
-    "elif",
-    "else",
-    "endif",
-    "for",
-    "endfor",
-    "in",
-    "is",
-    "not",
-    "and",
-    "or",
-    "set",
-    "endset",
-    "loop",
-    "macro",
-    "endmacro",
-    "true",
-    "false",
-    "none",
-    "generation",
-];
+const KEYWORDS: &str = "if elif else endif for endfor in is not and or set endset loop macro endmacro true false none \
+    generation";
 
 /// The conditions that can be asked where a statement is, the most telling first.
 pub(super) fn candidates(source: &str, leaf: &Leaf) -> Vec<String> {
@@ -58,7 +38,7 @@ pub(super) fn candidates(source: &str, leaf: &Leaf) -> Vec<String> {
             found.extend(condition.split(word).map(|part| part.trim().to_owned()).filter(|_| condition.contains(word)));
         }
     }
-    let reads = field_reads(source).into_iter().filter(|read| !KEYWORDS.contains(&read.field.as_str()));
+    let reads = field_reads(source).into_iter().filter(|read| !KEYWORDS.split(' ').any(|word| word == read.field));
     found.extend(reads.map(|read| source[read.range].to_owned()));
     let mut unique: Vec<String> = Vec::new();
     for condition in found {

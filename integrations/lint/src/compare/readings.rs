@@ -1,31 +1,35 @@
 //! Whether a parser reads the turns of another template as the parser of that template does.
 
+use serde::Serialize;
 use serde_json::Value;
 use unjinja_analyzer::verify;
-use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
+use unjinja_runtime::{Interpreter, Message, Options, parse};
 
 use crate::subject::Subject;
 
 /// How one parser reads the turns of another template.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TurnReadings {
     /// How many turns were read. Each is one that the template's own parser reads back.
     pub tried: usize,
-    /// How many the other parser reads alike.
+    /// How many the other parser reads as the template's own.
     pub alike: usize,
-    /// The shortest that it reads otherwise.
+    /// The shortest turn that is read otherwise; null if there is none.
     pub difference: Option<TurnDifference>,
 }
 
 /// A turn that two parsers read differently.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TurnDifference {
     /// What the model writes.
     pub output: String,
-    /// The tools that are offered.
-    pub tools: Tools,
+    /// The tools that are offered, as OpenAI has them.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Value>"))]
+    pub tools: Value,
     /// The message that the template's own parser reads.
     pub own: Message,
     /// The message that the other parser reads.
@@ -52,7 +56,7 @@ pub(super) fn of_turns(writer: &Subject, reader: &Subject, count: u32) -> TurnRe
         if says_the_same(&own, &other) {
             readings.alike += 1;
         } else if readings.difference.as_ref().is_none_or(|known| turn.body.len() < known.output.len()) {
-            readings.difference = Some(TurnDifference { output: turn.body, tools: turn.tools, own, other });
+            readings.difference = Some(TurnDifference { output: turn.body, tools: turn.tools.to_openai(), own, other });
         }
     }
     readings

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::tokens::Assumed;
@@ -16,15 +17,28 @@ type Pair<'s> = [&'s Subject; 2];
 const MADE_SMALLER: usize = 12;
 
 /// A conversation that two templates render differently.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RenderDifference {
     /// The variables of the render, with each special token that a template reads and its file does not give.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, Value>"))]
     pub conversation: Value,
-    /// What the old template writes, or why it fails.
-    pub old: Result<String, String>,
-    /// What the new template writes, or why it fails.
-    pub new: Result<String, String>,
+    /// What the old template writes.
+    pub old: Rendered,
+    /// What the new template writes.
+    pub new: Rendered,
+}
+
+/// What a template makes of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Rendered {
+    /// The render.
+    Text(String),
+    /// Why the template fails.
+    Error(String),
 }
 
 /// In what two renders differ.
@@ -39,12 +53,12 @@ enum DifferenceKind {
 impl RenderDifference {
     /// `None` if both templates write the same, or both fail.
     fn of([old, new]: Pair<'_>, assumed: &Assumed, conversation: &Conversation) -> Option<Self> {
-        let render = |subject: &Subject| {
-            let text = subject.text(conversation);
-            text.map_err(|error| format!("{} (line {})", error.message(), error.line()))
+        let render = |subject: &Subject| match subject.text(conversation) {
+            Ok(text) => Rendered::Text(text),
+            Err(error) => Rendered::Error(format!("{} (line {})", error.message(), error.line())),
         };
         let texts = (render(old), render(new));
-        let alike = texts.0 == texts.1 || (texts.0.is_err() && texts.1.is_err());
+        let alike = texts.0 == texts.1 || matches!(texts, (Rendered::Error(_), Rendered::Error(_)));
         (!alike).then(|| Self {
             conversation: assumed.add_to(new.with_tokens(old.context(conversation))),
             old: texts.0,
@@ -55,28 +69,34 @@ impl RenderDifference {
     fn kind(&self) -> DifferenceKind {
         let words = |text: &str| text.split_whitespace().collect::<String>();
         match (&self.old, &self.new) {
-            (Ok(old), Ok(new)) if words(old) == words(new) => DifferenceKind::Space,
-            (Ok(_), Ok(_)) => DifferenceKind::Text,
-            (old, _) => DifferenceKind::Fails(old.is_err()),
+            (Rendered::Text(old), Rendered::Text(new)) if words(old) == words(new) => DifferenceKind::Space,
+            (Rendered::Text(_), Rendered::Text(_)) => DifferenceKind::Text,
+            (old, _) => DifferenceKind::Fails(matches!(old, Rendered::Error(_))),
         }
     }
 }
 
 /// How the renders of two templates compare.
-#[derive(Default)]
-pub(super) struct ComparedRenders {
-    /// How many conversations were rendered.
-    pub(super) tried: usize,
-    /// How many come out different.
-    pub(super) differing: usize,
-    /// How many of these in white space only.
-    pub(super) differing_in_space: usize,
-    /// The smallest of them.
-    pub(super) smallest: Option<RenderDifference>,
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct RenderComparison {
+    /// Whether every conversation comes out alike.
+    pub alike: bool,
+    /// How many conversations were tried.
+    pub tried: usize,
+    /// How many come out different. One that both templates refuse is no difference.
+    pub differing: usize,
+    /// How many of these differ in white space only.
+    pub space: usize,
+    /// The smallest conversation that comes out different; null if there is none.
+    pub difference: Option<RenderDifference>,
+    /// The special tokens of which only one file says the text. Both templates were rendered with it.
+    pub assumed_tokens: Vec<String>,
 }
 
 /// Renders all conversations with which one of the templates was tried.
-pub(super) fn compare(old: &Subject, new: &Subject, assumed: &Assumed) -> ComparedRenders {
+pub(super) fn compare(old: &Subject, new: &Subject, assumed: &Assumed) -> RenderComparison {
     let contexts = old.tried().into_iter().chain(new.tried());
     let mut seen = BTreeSet::new();
     let mut conversations: Vec<(String, Conversation)> = contexts
@@ -87,19 +107,21 @@ pub(super) fn compare(old: &Subject, new: &Subject, assumed: &Assumed) -> Compar
         })
         .collect();
     conversations.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
-    let mut compared = ComparedRenders { tried: conversations.len(), ..ComparedRenders::default() };
+    let mut compared =
+        RenderComparison { tried: conversations.len(), assumed_tokens: assumed.names(), ..RenderComparison::default() };
     let mut found: Vec<(Conversation, RenderDifference)> = Vec::new();
     for (_, conversation) in conversations {
         let Some(difference) = RenderDifference::of([old, new], assumed, &conversation) else { continue };
         compared.differing += 1;
-        compared.differing_in_space += usize::from(difference.kind() == DifferenceKind::Space);
+        compared.space += usize::from(difference.kind() == DifferenceKind::Space);
         if found.len() < MADE_SMALLER {
             found.push((conversation, difference));
         }
     }
     let smaller =
         found.into_iter().map(|(conversation, difference)| small([old, new], assumed, conversation, difference));
-    compared.smallest = smaller.min_by_key(|difference| difference.conversation.to_string().len());
+    compared.alike = compared.differing == 0;
+    compared.difference = smaller.min_by_key(|difference| difference.conversation.to_string().len());
     compared
 }
 

@@ -6,12 +6,19 @@ use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
 use crate::error::ApiError;
-use crate::media::{Replaced, stand_in};
+use crate::media::{PartKinds, Replaced};
 use crate::request::{ChatMessage, Role, arguments_text};
 use crate::request_value::RequestValue;
 
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text parts only";
+
+/// The parts of a message.
+const PARTS: PartKinds = PartKinds {
+    texts: &["text"],
+    others: &[("image_url", "An image"), ("input_audio", "A recording"), ("file", "A file"), ("video_url", "A video")],
+    known: "text, refusal, image_url, input_audio, file, video_url",
+};
 
 /// The id of the latest call of each function.
 pub(super) type Called = HashMap<String, Option<String>>;
@@ -38,7 +45,9 @@ pub(super) fn message(
         return Err(audio.unsupported("audio is", ONLY_TEXT));
     }
     let mut message = ChatMessage { role, name: place.get_text("name")?.map(str::to_owned), ..ChatMessage::default() };
-    message.content = content(place, role, replaced)?;
+    if let Some(content) = place.get("content") {
+        message.content = Some(PARTS.text_of(&content, role, replaced)?);
+    }
     if role == Role::Assistant {
         let reasoning = place.get_text("reasoning_content")?.filter(|text| !text.is_empty());
         let reasoning = match reasoning {
@@ -66,35 +75,6 @@ pub(super) fn message(
         }
     }
     Ok(message)
-}
-
-/// The content: a text, or the texts of the parts. The parts of an assistant are one text that was cut; those of others are
-/// passages, and get lines of their own.
-fn content(place: &RequestValue<'_>, role: Role, replaced: &mut Replaced) -> Result<Option<String>, ApiError> {
-    let Some(content) = place.get("content") else { return Ok(None) };
-    let parts = match content.value {
-        Value::String(text) => return Ok(Some(text.clone())),
-        Value::Array(_) => content.list()?,
-        _ => return Err(content.expected("a string or a list of parts")),
-    };
-    let texts: Vec<String> = parts.iter().map(|one| part(one, replaced)).collect::<Result<_, _>>()?;
-    Ok(Some(texts.join(if role == Role::Assistant { "" } else { "\n" })))
-}
-
-/// The text of a part; a sentence for a part that is no text.
-fn part(part: &RequestValue<'_>, replaced: &mut Replaced) -> Result<String, ApiError> {
-    part.object()?;
-    let kind = part.need("type", "the type of the part")?;
-    let what = match kind.text()? {
-        "text" => return Ok(part.need("text", "the text of the part")?.text()?.to_owned()),
-        "refusal" => return Ok(part.need("refusal", "the text of the refusal")?.text()?.to_owned()),
-        "image_url" => "An image",
-        "input_audio" => "A recording",
-        "file" => "A file",
-        "video_url" => "A video",
-        _ => return Err(kind.unknown("text, refusal, image_url, input_audio, file, video_url")),
-    };
-    Ok(stand_in(part, what, replaced))
 }
 
 fn call(place: &RequestValue<'_>) -> Result<ToolCall, ApiError> {

@@ -6,7 +6,7 @@ use unjinja_runtime::ToolCall;
 use super::built_in::{self, CALLS, RESULTS};
 use super::custom::{arguments_of, in_namespace};
 use crate::error::ApiError;
-use crate::media::{Replaced, stand_in};
+use crate::media::{PartKinds, Replaced, stand_in};
 use crate::request::{ChatMessage, Role, arguments_text};
 use crate::request_value::RequestValue;
 
@@ -16,21 +16,24 @@ pub(super) const OPEN_REASONING: &str = "unjinja:reasoning:";
 
 /// Items that say what tools did which OpenAI runs. What came of it is in the messages that follow, so a conversation that began there can go
 /// on here.
-const OF_OPENAI: [&str; 9] = [
-    "code_interpreter_call",
-    "file_search_call",
-    "image_generation_call",
-    "mcp_approval_request",
-    "mcp_approval_response",
-    "mcp_list_tools",
-    "program",
-    "program_output",
-    "web_search_call",
-];
+const OF_OPENAI: &str = "code_interpreter_call file_search_call image_generation_call mcp_approval_request \
+    mcp_approval_response mcp_list_tools program program_output web_search_call";
 
 /// The other types of items, for a message.
 const KNOWN: &str =
     "message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output";
+
+/// The parts of an item.
+const PARTS: PartKinds = PartKinds {
+    texts: &["input_text", "output_text", "text"],
+    others: &[
+        ("input_image", "An image"),
+        ("computer_screenshot", "An image"),
+        ("input_audio", "A recording"),
+        ("input_file", "A file"),
+    ],
+    known: "input_text, output_text, refusal, input_image, input_file, input_audio",
+};
 
 /// What an encrypted summary is called in its place.
 const SUMMARY: &str = "A summary of the conversation before this point, which another server encrypted,";
@@ -55,9 +58,9 @@ pub(super) fn conversation(
         return Err(ApiError::invalid("input", "the list is empty", "send at least one item"));
     }
     for place in &items {
-        match OF_OPENAI.iter().find(|kind| place.value["type"] == **kind) {
+        match OF_OPENAI.split(' ').find(|kind| place.value["type"] == *kind) {
             Some(kind) if ignored.iter().any(|known| known == kind) => {}
-            Some(kind) => ignored.push((*kind).to_owned()),
+            Some(kind) => ignored.push(kind.to_owned()),
             None => item(place, &items, &mut all, replaced)?,
         }
     }
@@ -99,7 +102,7 @@ fn item(
         }
         "function_call_output" | "custom_tool_call_output" => {
             let output = place.need("output", "the result of the call")?;
-            let text = text(&output, Role::Tool, replaced)?;
+            let text = PARTS.text_of(&output, Role::Tool, replaced)?;
             all.push(result(text, place.need("call_id", "the id of the call")?.text()?.to_owned()));
         }
         // OpenAI's own search for tools: what it found is offered to the model.
@@ -167,40 +170,12 @@ fn message(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut 
         _ => return Err(role_place.unknown("user, assistant, system, developer")),
     };
     let content = place.need("content", "a string or a list of parts")?;
-    let text = text(&content, role, replaced)?;
+    let text = PARTS.text_of(&content, role, replaced)?;
     match role {
         Role::Assistant => turn(all).content.get_or_insert_default().push_str(&text),
         _ => all.push(ChatMessage::new(role, text)),
     }
     Ok(())
-}
-
-/// A text, or the texts of parts. Those of an assistant are one text that was cut; those of others get lines of their own.
-fn text(place: &RequestValue<'_>, role: Role, replaced: &mut Replaced) -> Result<String, ApiError> {
-    let parts = match place.value {
-        Value::String(text) => return Ok(text.clone()),
-        Value::Array(_) => place.list()?,
-        _ => return Err(place.expected("a string or a list of parts")),
-    };
-    let texts: Vec<String> = parts.iter().map(|part| part_text(part, replaced)).collect::<Result<_, _>>()?;
-    Ok(texts.join(if role == Role::Assistant { "" } else { "\n" }))
-}
-
-/// The text of a part; a sentence for a part that is no text.
-fn part_text(part: &RequestValue<'_>, replaced: &mut Replaced) -> Result<String, ApiError> {
-    part.object()?;
-    let kind = part.need("type", "the type of the part")?;
-    let what = match kind.text()? {
-        "input_text" | "output_text" | "text" => {
-            return Ok(part.need("text", "the text of the part")?.text()?.to_owned());
-        }
-        "refusal" => return Ok(part.need("refusal", "the text of the refusal")?.text()?.to_owned()),
-        "input_image" | "computer_screenshot" => "An image",
-        "input_audio" => "A recording",
-        "input_file" => "A file",
-        _ => return Err(kind.unknown("input_text, output_text, refusal, input_image, input_file, input_audio")),
-    };
-    Ok(stand_in(part, what, replaced))
 }
 
 /// The text of an item of reasoning: as a client keeps it, or as it came back in `encrypted_content`.

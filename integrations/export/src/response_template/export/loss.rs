@@ -54,52 +54,53 @@ impl LossKind {
     /// The name in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            LossKind::PythonCalls => "python_calls",
-            LossKind::PythonValues => "python_values",
-            LossKind::NameAsKey => "name_as_key",
-            LossKind::NestedTags => "nested_tags",
-            LossKind::RepeatedName => "repeated_name",
-            LossKind::UnmarkedCalls => "unmarked_calls",
-            LossKind::UnopenedReasoning => "unopened_reasoning",
-            LossKind::Label => "label",
-            LossKind::QuotedMarker => "quoted_marker",
-            LossKind::Reasoning => "reasoning",
-            LossKind::Content => "content",
-            LossKind::Calls => "calls",
-            LossKind::Arguments => "arguments",
-            LossKind::Failed => "failed",
-        }
+        self.words().0
     }
 
     /// What is lost, in a sentence.
     #[must_use]
     pub fn sentence(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Its name and its sentence.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            LossKind::PythonCalls => {
-                "calls are written like calls in Python, whose nested and quoted values the language cannot read"
+            LossKind::PythonCalls => (
+                "python_calls",
+                "calls are written like calls in Python, whose nested and quoted values the language cannot read",
+            ),
+            LossKind::PythonValues => (
+                "python_values",
+                "values are written as Python's literals; of lists and objects the language reads only what is also JSON",
+            ),
+            LossKind::NameAsKey => (
+                "name_as_key",
+                "the name of the function is a key of JSON, so calls are told apart by their punctuation alone",
+            ),
+            LossKind::NestedTags => {
+                ("nested_tags", "objects and lists in arguments are written as nested tags, and arrive as text")
             }
-            LossKind::PythonValues => {
-                "values are written as Python's literals; of lists and objects the language reads only what is also JSON"
+            LossKind::RepeatedName => (
+                "repeated_name",
+                "the function's name is part of the markers around a call, and the language accepts any name there",
+            ),
+            LossKind::UnmarkedCalls => {
+                ("unmarked_calls", "calls follow each other without a text that announces the next one")
             }
-            LossKind::NameAsKey => {
-                "the name of the function is a key of JSON, so calls are told apart by their punctuation alone"
+            LossKind::UnopenedReasoning => (
+                "unopened_reasoning",
+                "only the end of the reasoning is marked, so all text is held back until it comes or the output ends",
+            ),
+            LossKind::Label => ("label", "a text at the start of some turns is read as part of their answer"),
+            LossKind::QuotedMarker => {
+                ("quoted_marker", "an argument that quotes a marker of the template's roles ends the call")
             }
-            LossKind::NestedTags => "objects and lists in arguments are written as nested tags, and arrive as text",
-            LossKind::RepeatedName => {
-                "the function's name is part of the markers around a call, and the language accepts any name there"
-            }
-            LossKind::UnmarkedCalls => "calls follow each other without a text that announces the next one",
-            LossKind::UnopenedReasoning => {
-                "only the end of the reasoning is marked, so all text is held back until it comes or the output ends"
-            }
-            LossKind::Label => "a text at the start of some turns is read as part of their answer",
-            LossKind::QuotedMarker => "an argument that quotes a marker of the template's roles ends the call",
-            LossKind::Reasoning => "the reasoning comes back different",
-            LossKind::Content => "the answer comes back different",
-            LossKind::Calls => "calls come back different",
-            LossKind::Arguments => "arguments come back different",
-            LossKind::Failed => "the reader fails, and the message is lost",
+            LossKind::Reasoning => ("reasoning", "the reasoning comes back different"),
+            LossKind::Content => ("content", "the answer comes back different"),
+            LossKind::Calls => ("calls", "calls come back different"),
+            LossKind::Arguments => ("arguments", "arguments come back different"),
+            LossKind::Failed => ("failed", "the reader fails, and the message is lost"),
         }
     }
 }

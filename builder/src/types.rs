@@ -12,31 +12,31 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use unjinja_runtime::Tools;
 
-pub use self::error::{TypesError, TypesProblem};
+pub use self::error::TypesError;
+use self::error::TypesProblem;
 
-/// The items for tools that are known at build time: the enum `ToolCall` and the module `arguments`. `json` is the list of
-/// tools in OpenAI's form. `runtime` is the path of the runtime, with its feature `types`, in the code that will hold the
+/// The items for tools that are known at build time: the enum `ToolCall` and the module `arguments`. `runtime`
+/// is the path of the runtime, with its feature `types`, in the code that will hold the
 /// items.
 ///
 /// ```
 /// let tools = r#"[{"name": "now", "description": "The time.", "parameters": {"properties": {"zone": {"type": "string"}}}}]"#;
-/// let items = unjinja_codegen::rust::type_items(tools, &"::unjinja".parse()?).map_err(|error| error.to_string())?;
-/// let code = unjinja_codegen::rust::format(items).map_err(|error| error.to_string())?;
-/// assert!(code.contains("Now(arguments::Now)"));
+/// let tools = unjinja_runtime::Tools::from_json(tools)?;
+/// let code = unjinja_build::type_items(&tools, &"::unjinja".parse()?)?.to_string();
+/// assert!(code.contains("Now (arguments :: Now)"), "{code}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// The text is no list of tools, two tools would get the same variant, or a schema makes no type. The error lists all such
+/// Two tools would get the same variant, or a schema makes no type. The error lists all such
 /// places.
-pub fn type_items(json: &str, runtime: &TokenStream) -> Result<TokenStream, Box<dyn std::error::Error + Send + Sync>> {
+pub fn type_items(tools: &Tools, runtime: &TokenStream) -> Result<TokenStream, TypesError> {
     let relative = runtime.clone().into_iter().next().map(|first| first.to_string());
     if matches!(relative.as_deref(), Some("self" | "super")) {
         let next = "write it from the root of the crate: `crate::…`";
-        return Err(TypesProblem::new("", "", "the path of the runtime is relative", next).alone().into());
+        return Err(TypesProblem::new("", "", "the path of the runtime is relative", next).alone());
     }
-    let tools = Tools::from_json(json)?;
-    let (variants, definitions) = schema::define(&tools)?;
+    let (variants, definitions) = schema::define(tools)?;
     let support = quote!(#runtime::abi::types);
     let types = print::types(&definitions, &support)?;
     let serde = format!("{}::serde", names::path(&support));

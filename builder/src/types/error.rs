@@ -2,17 +2,10 @@
 
 use std::fmt;
 
-/// Everything that keeps a list of tools from becoming Rust types.
+/// Everything that keeps a list of tools from becoming Rust types. It is displayed with one problem on each line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypesError {
     pub(super) problems: Vec<TypesProblem>,
-}
-
-impl TypesError {
-    /// Every problem; there is at least one.
-    pub fn problems(&self) -> &[TypesProblem] {
-        &self.problems
-    }
 }
 
 impl fmt::Display for TypesError {
@@ -31,8 +24,10 @@ impl std::error::Error for TypesError {}
 
 /// One problem. It is displayed as ``tool `get_weather`, parameters.properties.days: cause; next step``.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypesProblem {
+pub(super) struct TypesProblem {
+    /// Its name; empty if the problem concerns no tool.
     tool: String,
+    /// The place in the tool: `parameters.properties.days`. Empty if the problem concerns the whole tool.
     path: String,
     cause: String,
     next: String,
@@ -50,26 +45,6 @@ impl TypesProblem {
 
     pub(super) fn alone(self) -> TypesError {
         TypesError { problems: vec![self] }
-    }
-
-    /// The name of the tool; empty if it concerns none.
-    pub fn tool(&self) -> &str {
-        &self.tool
-    }
-
-    /// Where it is in the tool: `parameters.properties.days`. Empty if it concerns the whole tool.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// What is wrong there.
-    pub fn cause(&self) -> &str {
-        &self.cause
-    }
-
-    /// What to do about it.
-    pub fn next_step(&self) -> &str {
-        &self.next
     }
 }
 
