@@ -176,6 +176,10 @@ impl Pairs {
         Self(self.0.union(ByteSet(moved)))
     }
 
+    pub(crate) const fn union(self, other: Self) -> Self {
+        Self(self.0.union(other.0))
+    }
+
     pub(crate) const fn one(first: u8, second: u8) -> Self {
         Self(ByteSet::EMPTY.with(Self::place(first, second)))
     }

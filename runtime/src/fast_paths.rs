@@ -14,7 +14,7 @@
 //! | `readers/python.rs`: text of Python strings that JSON writes alike is copied | translated strings, whole, +259 % |
 //! | `readers/call_object/fast_path.rs`: the usual head and rest of a call object | realistic turns, whole, +22 % |
 //! | `engine/search.rs`, `leap`: text full of first bytes of markers | such text takes 260 times as long |
-//! | `engine/search.rs`, `compare_at_once`, and `plain_text`, `plain_byte` in `readers/call_object.rs` | small each, but together more than 10 % of realistic turns |
+//! | `engine/search.rs`, `compare_at_once`, and `plain_text` in `readers/call_object.rs` | small each, but together more than 10 % of realistic turns |
 
 #[cfg(feature = "testing")]
 use std::cell::Cell;

@@ -63,7 +63,7 @@ pub mod abi {
 /// The automata that the readers of literals share, for other code that follows JSON byte by byte. Not for applications.
 #[doc(hidden)]
 pub mod literals {
-    pub use crate::readers::json::{Lexer, StablePrefix, StableText, Start, Stop, Token};
+    pub use crate::readers::json::{StablePrefix, StableText};
 }
 
 /// Reads one Python literal at the start of a text. Returns its JSON and its length in bytes; `None` if there is no

@@ -359,10 +359,9 @@ fn read(state: &State) -> TokenStream {
             let quote = &**quote;
             quote!(io.quoted_value(#quote, markers))
         }
-        Some(Hole::Object(shape)) => {
+        Some(Hole::Object(_)) => {
             let name = format_ident!("{}_SHAPE", &*state.name);
-            let read = if shape.python { format_ident!("call_dict") } else { format_ident!("call_object") };
-            quote!(io.#read(&#name, markers))
+            quote!(io.call_object(&#name, markers))
         }
     }
 }

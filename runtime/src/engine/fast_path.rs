@@ -159,7 +159,7 @@ impl<M> FastPath<M> {
             StringEnd::Token(first, None, _) => (ByteSet::EMPTY.with(first), Pairs::ALL),
             StringEnd::Token(first, Some(second), None) => (ByteSet::EMPTY.with(first), Pairs::one(first, second)),
             StringEnd::Token(first, Some(second), Some([other, next])) => {
-                let pairs = Pairs::one(first, second).with(other, &ByteSet::EMPTY.with(next));
+                let pairs = Pairs::one(first, second).union(Pairs::one(other, next));
                 (ByteSet::EMPTY.with(first).with(other), pairs)
             }
         };

@@ -76,7 +76,6 @@ impl Interpreter {
             Some(Hole::Python) => io.python_arguments(),
             Some(Hole::Literal(quote)) if quote.is_empty() => io.literal_value(),
             Some(Hole::Literal(quote)) => io.quoted_value(quote, markers),
-            Some(Hole::Object(shape)) if shape.python => io.call_dict(shape, markers),
             Some(Hole::Object(shape)) => io.call_object(shape, markers),
         }
     }

@@ -12,39 +12,29 @@ use crate::byte_set::Begins;
 use crate::fast_paths;
 use crate::message::DiagnosticKind;
 use crate::program::{CallShape, Markers};
-use crate::readers::call_object::{CallProgress, Json, Python, Syntax};
+use crate::readers::call_object::CallProgress;
 
 impl<'a> Io<'a> {
-    /// Reads a call as one JSON object that holds name and arguments. The call is announced as soon as the name is known. If
+    /// Reads a call as one JSON object, or one Python dict if the shape says so, that holds name and arguments. The call is announced as soon as the name is known. If
     /// the shape is `strict`, only the name of an offered tool makes it a call.
     ///
     /// Once the name is known, one of `stops` outside a string ends a call that is malformed.
     pub fn call_object(&mut self, shape: &CallShape, stops: &Markers) -> Found {
-        let (found, passes) = self.object::<Json>(shape, stops);
-        if passes {
-            self.take_fast_path_in_arguments(Written::Whole, |_| {
-                FastPath::in_json(stops, |memory, text, carry| memory.read_object_arguments(text, carry))
-            });
-        }
-        found
-    }
-
-    /// The same for an object that is a Python dict. JSON is read as well.
-    pub fn call_dict(&mut self, shape: &CallShape, stops: &Markers) -> Found {
-        let (found, passes) = self.object::<Python>(shape, stops);
+        let (found, passes) = self.object(shape, stops);
         if passes {
             let end = self.memory.readers.object.translator().string_end();
-            self.take_fast_path_in_arguments(Written::Whole, |call| {
-                FastPath::in_literal(call, end, Memory::read_dict_arguments)
+            self.take_fast_path_in_arguments(Written::Whole, |call| match shape.python {
+                true => FastPath::in_literal(call, end, Memory::read_dict_arguments),
+                false => FastPath::in_json(stops, |memory, text, carry| memory.read_object_arguments(text, carry)),
             });
         }
         found
     }
 
     /// Reads a call object. Also returns whether the next bytes are arguments that are passed on, or translated.
-    fn object<S: Syntax>(&mut self, shape: &CallShape, stops: &Markers) -> (Found, bool) {
+    fn object(&mut self, shape: &CallShape, stops: &Markers) -> (Found, bool) {
         const WAIT: (Found, bool) = (Found::Wait, false);
-        let reset = |readers: &mut ValueReaders| readers.object.reset::<S>();
+        let reset = |readers: &mut ValueReaders| readers.object.reset(shape.python);
         let Some(end) = self.value_start(Reading::Object, reset) else { return WAIT };
         let mut from = self.memory.cursor.pos;
         // More text is needed to tell whether one of the stops comes.
@@ -55,7 +45,7 @@ impl<'a> Io<'a> {
             let object = &mut readers.object;
             // Text that is held back in case this is no call must not grow without bound.
             let limit = if object.named() { end } else { end.min(speculation.limit(pos)) };
-            let (progress, count) = object.next::<S>(shape, &self.input.bytes[pos..limit], from - pos, &stops.begins);
+            let (progress, count) = object.next(shape, &self.input.bytes[pos..limit], from - pos, &stops.begins);
             let taken = pos + count;
             cursor.search.work.add(count);
             let no_call = match progress {
@@ -79,7 +69,7 @@ impl<'a> Io<'a> {
                 CallProgress::Done => break Found::Done,
                 CallProgress::Name(head) => {
                     self.announce_object(self.slice(pos, head.map(|head| head.name)));
-                    if self.rest_at_once::<S>(shape, &stops.begins, end) {
+                    if self.rest_at_once(shape, &stops.begins, end) {
                         break Found::Done;
                     }
                     from = from.max(self.memory.cursor.pos);
@@ -100,7 +90,7 @@ impl<'a> Io<'a> {
                     }
                     Stop::Found(found) => {
                         self.keep_unknown();
-                        self.finish_object::<S>();
+                        self.finish_object();
                         return (found, false);
                     }
                 },
@@ -118,7 +108,7 @@ impl<'a> Io<'a> {
             let malformed = object.malformed();
             self.note_malformed(malformed);
             if found == Found::Wait && self.input.last {
-                self.finish_object::<S>();
+                self.finish_object();
             }
         }
         if found == Found::Done {
@@ -129,11 +119,11 @@ impl<'a> Io<'a> {
 
     /// Reads what follows the name in an object that is written as usual, as far as it is buffered: the arguments, and
     /// what closes the object. Returns whether that is all of it.
-    fn rest_at_once<S: Syntax>(&mut self, shape: &CallShape, stops: &Begins, end: usize) -> bool {
+    fn rest_at_once(&mut self, shape: &CallShape, stops: &Begins, end: usize) -> bool {
         let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         let pos = cursor.pos;
         let bytes = &self.input.bytes[pos..end];
-        let Some(rest) = fast_paths::attempt(|| readers.object.usual_rest::<S>(shape, bytes, stops)) else {
+        let Some(rest) = fast_paths::attempt(|| readers.object.usual_rest(shape, bytes, stops)) else {
             return false;
         };
         cursor.pos = pos + rest.taken;
@@ -210,8 +200,8 @@ impl<'a> Io<'a> {
     /// The input ends, or continues with something else, inside a call object.
     #[cold]
     #[inline(never)]
-    fn finish_object<S: Syntax>(&mut self) {
-        if self.memory.readers.object.finish::<S>() {
+    fn finish_object(&mut self) {
+        if self.memory.readers.object.finish() {
             self.send_written();
         }
     }

@@ -117,54 +117,34 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
     })
 }
 
-impl DiagnosticKind {
-    pub(super) const ALL: [Self; 20] = [
-        Self::UnknownTool,
-        Self::MalformedArguments,
-        Self::IncompleteCall,
-        Self::InvalidUtf8,
-        Self::ArgumentTypeMismatch,
-        Self::ParallelCall,
-        Self::AbandonedCall,
-        Self::StrayMarker,
-        Self::UnexpectedText,
-        Self::UnknownMember,
-        Self::MissingMarker,
-        Self::SpecialToken,
-        Self::NoCallsInFormat,
-        Self::UnknownArgument,
-        Self::RepeatedTool,
-        Self::ArgumentsAsText,
-        Self::ForbiddenCall,
-        Self::StrippedTokens,
-        Self::AfterEnd,
-        Self::CutMarker,
-    ];
+/// Each kind of diagnostic with its name under serde.
+pub(super) const NAMES: [(DiagnosticKind, &str); 20] = [
+    (DiagnosticKind::UnknownTool, "unknown_tool"),
+    (DiagnosticKind::MalformedArguments, "malformed_arguments"),
+    (DiagnosticKind::IncompleteCall, "incomplete_call"),
+    (DiagnosticKind::InvalidUtf8, "invalid_utf8"),
+    (DiagnosticKind::ArgumentTypeMismatch, "argument_type_mismatch"),
+    (DiagnosticKind::ParallelCall, "parallel_call"),
+    (DiagnosticKind::AbandonedCall, "abandoned_call"),
+    (DiagnosticKind::StrayMarker, "stray_marker"),
+    (DiagnosticKind::UnexpectedText, "unexpected_text"),
+    (DiagnosticKind::UnknownMember, "unknown_member"),
+    (DiagnosticKind::MissingMarker, "missing_marker"),
+    (DiagnosticKind::SpecialToken, "special_token"),
+    (DiagnosticKind::NoCallsInFormat, "no_calls_in_format"),
+    (DiagnosticKind::UnknownArgument, "unknown_argument"),
+    (DiagnosticKind::RepeatedTool, "repeated_tool"),
+    (DiagnosticKind::ArgumentsAsText, "arguments_as_text"),
+    (DiagnosticKind::ForbiddenCall, "forbidden_call"),
+    (DiagnosticKind::StrippedTokens, "stripped_tokens"),
+    (DiagnosticKind::AfterEnd, "after_end"),
+    (DiagnosticKind::CutMarker, "cut_marker"),
+];
 
+impl DiagnosticKind {
     /// The name under serde, such as `unknown_tool`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::UnknownTool => "unknown_tool",
-            Self::MalformedArguments => "malformed_arguments",
-            Self::IncompleteCall => "incomplete_call",
-            Self::InvalidUtf8 => "invalid_utf8",
-            Self::ArgumentTypeMismatch => "argument_type_mismatch",
-            Self::ParallelCall => "parallel_call",
-            Self::AbandonedCall => "abandoned_call",
-            Self::StrayMarker => "stray_marker",
-            Self::UnexpectedText => "unexpected_text",
-            Self::UnknownMember => "unknown_member",
-            Self::MissingMarker => "missing_marker",
-            Self::SpecialToken => "special_token",
-            Self::NoCallsInFormat => "no_calls_in_format",
-            Self::UnknownArgument => "unknown_argument",
-            Self::RepeatedTool => "repeated_tool",
-            Self::ArgumentsAsText => "arguments_as_text",
-            Self::ForbiddenCall => "forbidden_call",
-            Self::StrippedTokens => "stripped_tokens",
-            Self::AfterEnd => "after_end",
-            Self::CutMarker => "cut_marker",
-        }
+        NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 }
 
@@ -182,8 +162,8 @@ impl<'de> Deserialize<'de> for DiagnosticKind {
 }
 
 fn kind_called<E: Error>(name: &str) -> Result<DiagnosticKind, E> {
-    let known = DiagnosticKind::ALL.into_iter().find(|kind| kind.name() == name);
-    known.ok_or_else(|| E::custom(format_args!("no kind of diagnostic is called `{name}`")))
+    let known = NAMES.iter().find(|(_, known)| *known == name);
+    known.map(|(kind, _)| *kind).ok_or_else(|| E::custom(format_args!("no kind of diagnostic is called `{name}`")))
 }
 
 impl Serialize for Diagnostic {

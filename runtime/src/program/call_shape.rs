@@ -26,7 +26,7 @@ pub struct CallShape {
     pub id_field: Text,
     /// The first key is the name and its value the arguments.
     pub name_is_key: bool,
-    /// The object is a Python dict, which [`call_dict`](crate::abi::Io::call_dict) reads.
+    /// The object is a Python dict. JSON is read as well.
     pub python: bool,
     /// Other keys that the format writes.
     pub keys: List<Text>,

@@ -6,14 +6,12 @@
 mod arguments;
 mod fast_path;
 mod reader;
-mod syntax;
 mod unknown;
 
 pub(crate) use fast_path::Head;
 
 use arguments::{Arguments, Piece};
-use reader::Reader;
-pub(crate) use syntax::{Json, Python, Syntax};
+use reader::{Reader, Taken};
 use unknown::Unknown;
 
 use crate::byte_set::Begins;
@@ -105,6 +103,9 @@ enum At {
     Lost,
 }
 
+/// A static, because a constant that could own memory is made and dropped where it is used.
+static USUAL: CallShape = CallShape::USUAL;
+
 /// The most bytes of unknown members before the name, in an object that no marker announces. They are held back, and for
 /// nothing if the object is an answer.
 const MOST_UNKNOWN: usize = 128;
@@ -122,15 +123,15 @@ enum Step {
 }
 
 impl CallObject {
-    /// Makes the reader new. Its buffers are kept.
-    pub(crate) fn reset<S: Syntax>(&mut self) {
+    /// Makes the reader new, for an object that is JSON, or a Python dict if it is `python`. Its buffers are kept.
+    pub(crate) fn reset(&mut self, python: bool) {
         self.at = At::Before;
         self.role = Role::Other;
         self.depth = 0;
         self.text.clear();
         self.too_long = false;
         self.id.clear();
-        self.reader.reset::<S>();
+        self.reader.restart(python);
         self.arguments.reset();
         self.named = false;
         self.has_id = false;
@@ -146,7 +147,7 @@ impl CallObject {
     /// Takes the next bytes of an object, up to the first thing to report. Returns what that is, and how many bytes
     /// were taken. The shape must be the same in all calls. Once the name is known, it stops before a byte at or after
     /// `from`, outside of strings, with which one of `stops` may begin.
-    pub(crate) fn next<S: Syntax>(
+    pub(crate) fn next(
         &mut self,
         shape: &CallShape,
         bytes: &[u8],
@@ -160,7 +161,7 @@ impl CallObject {
         if shape.announced {
             self.named = true;
         } else if self.at == At::Before
-            && let Some((head, count)) = fast_paths::attempt(|| self.usual_head::<S>(shape, bytes))
+            && let Some((head, count)) = fast_paths::attempt(|| self.usual_head(shape, bytes))
         {
             return (CallProgress::Name(Some(head)), count);
         }
@@ -170,21 +171,21 @@ impl CallObject {
                 || (matches!(self.at, At::Colon | At::Value | At::InValue)
                     && (self.unknown.in_member || self.role == Role::UsualArguments));
             let step = match self.at {
-                At::InKey => self.in_key::<S>(shape, &bytes[taken..]),
+                At::InKey => self.in_key(shape, &bytes[taken..]),
                 At::InValue => {
                     let rest = &bytes[taken..];
                     let room = if self.short_only { MOST_UNKNOWN.saturating_sub(self.short) } else { rest.len() };
                     if room == 0 {
                         Step::Bad
                     } else {
-                        self.in_value::<S>(&rest[..room.min(rest.len())], from.saturating_sub(taken), stops)
+                        self.in_value(&rest[..room.min(rest.len())], from.saturating_sub(taken), stops)
                     }
                 }
                 At::Done => return (CallProgress::Done, taken),
                 At::Lost => return (CallProgress::Mismatch, taken),
                 _ if is_space(byte) => Step::Taken(1),
                 _ if taken >= from && stops.at(bytes, taken) => return (CallProgress::Stop, taken),
-                _ => self.structure::<S>(byte),
+                _ => self.structure(byte),
             };
             match step {
                 Step::Taken(count) => {
@@ -221,12 +222,12 @@ impl CallObject {
     }
 
     /// The input ends here. Returns whether arguments that were held back have been [written](Self::written).
-    pub(crate) fn finish<S: Syntax>(&mut self) -> bool {
+    pub(crate) fn finish(&mut self) -> bool {
         if !self.named || self.at != At::InValue || self.role != Role::Arguments {
             return false;
         }
         let Self { reader, arguments, .. } = self;
-        arguments.abort(reader.finish::<S>())
+        arguments.abort(reader.finish())
     }
 
     pub(crate) fn name(&self) -> &[u8] {
@@ -275,8 +276,9 @@ impl CallObject {
     }
 
     /// A byte outside keys and values, white space aside.
-    fn structure<S: Syntax>(&mut self, byte: u8) -> Step {
-        let quote = byte == b'"' || (S::PYTHON && byte == b'\'');
+    #[inline(never)]
+    fn structure(&mut self, byte: u8) -> Step {
+        let quote = byte == b'"' || (self.reader.python() && byte == b'\'');
         let begins = quote || matches!(byte, b'{' | b'[') || is_token(byte);
         match self.at {
             At::Before if byte == b'{' => {
@@ -285,17 +287,17 @@ impl CallObject {
             }
             At::Key | At::KeyAfterComma if quote => {
                 self.unknown.in_member = false;
-                self.begin::<S>();
+                self.begin();
                 self.again(At::InKey)
             }
             At::Key | At::KeyAfterComma | At::After if byte == b'}' => {
-                self.malformed |= self.at == At::KeyAfterComma && !S::PYTHON;
+                self.malformed |= self.at == At::KeyAfterComma && !self.reader.python();
                 self.close()
             }
             At::After if byte == b',' => self.go(At::KeyAfterComma),
             At::Colon if byte == b':' => {
                 self.at = At::Value;
-                if self.role == Role::NameAsKey && self.text.as_bytes() != CallShape::USUAL.name_field.as_bytes() {
+                if self.role == Role::NameAsKey && self.text.as_bytes() != USUAL.name_field.as_bytes() {
                     return self.key_is_name(1);
                 }
                 Step::Taken(1)
@@ -321,7 +323,7 @@ impl CallObject {
                 self.unknown.append(b"");
                 self.again(At::Value)
             }
-            At::Value if begins => self.value::<S>(),
+            At::Value if begins => self.value(),
             // Everything below is malformed.
             _ if !self.named => Step::Bad,
             At::Colon | At::Value if matches!(byte, b',' | b'}') => {
@@ -340,7 +342,7 @@ impl CallObject {
                 self.malformed = true;
                 self.role = Role::Other;
                 self.unknown.in_member = true;
-                self.value::<S>()
+                self.value()
             }
             _ => Step::Bad,
         }
@@ -364,8 +366,8 @@ impl CallObject {
     }
 
     #[inline(never)]
-    fn begin<S: Syntax>(&mut self) {
-        self.reader.reset::<S>();
+    fn begin(&mut self) {
+        self.reader.reset();
         self.text.clear();
         self.too_long = false;
         self.unescaper = Unescaper::new();
@@ -377,8 +379,8 @@ impl CallObject {
         self.role == Role::UsualFunction && !self.named && !self.has_arguments
     }
 
-    fn value<S: Syntax>(&mut self) -> Step {
-        self.begin::<S>();
+    fn value(&mut self) -> Step {
+        self.begin();
         self.again(At::InValue)
     }
 
@@ -394,49 +396,35 @@ impl CallObject {
         Step::Last
     }
 
-    /// A fast path for a key or name that did not come with the usual head of an object: takes plain characters. Returns how
-    /// many bytes it took, at least one.
-    fn plain_text<S: Syntax>(&mut self, bytes: &[u8]) -> Option<usize> {
-        if S::PYTHON || !self.reader.in_plain_string() {
-            return None;
-        }
+    /// A fast path for a key or name: takes plain characters. Returns how many bytes it took, at least one.
+    fn plain_text(&mut self, bytes: &[u8]) -> Option<usize> {
+        let quote = self.reader.quote()?;
         let room = MAX_NAME - self.text.as_bytes().len();
-        let plain = |&&byte: &&u8| is_plain(byte) && byte != 0x7f;
+        let plain = |&&byte: &&u8| is_plain(byte) && byte != 0x7f && byte != quote;
         let count = bytes.iter().take(room).take_while(plain).count();
         self.text.push(&bytes[..count]);
         (count > 0).then_some(count)
     }
 
-    /// A fast path for one byte of a key or name.
-    fn plain_byte<S: Syntax>(&mut self, byte: u8) -> Option<Progress> {
-        if S::PYTHON || !is_plain(byte) || !self.reader.in_plain_string() {
-            return None;
-        }
-        self.too_long |= !self.text.push(&[byte]);
-        Some(Progress::More)
-    }
-
     /// Takes one byte of a key or name. Byte by byte, so that the first byte that does not fit is known exactly.
-    fn byte<S: Syntax>(&mut self, byte: u8) -> Progress {
-        if let Some(progress) = fast_paths::attempt(|| self.plain_byte::<S>(byte)) {
-            return progress;
-        }
+    #[inline(never)]
+    fn byte(&mut self, byte: u8) -> Progress {
         let bytes = [byte];
-        let (progress, json) = self.reader.feed::<S>(&bytes);
+        let (progress, json) = self.reader.feed(&bytes);
         self.unescaped.clear();
-        self.unescaper.feed(json, &mut self.unescaped);
+        self.unescaper.feed(json.json(), &mut self.unescaped);
         self.too_long |= !self.text.push(&self.unescaped);
         progress
     }
 
-    fn in_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Step {
+    fn in_key(&mut self, shape: &CallShape, bytes: &[u8]) -> Step {
         // A strict shape has to look at each byte: it may be the one that does not fit.
         if (self.named || !shape.strict)
-            && let Some(count) = fast_paths::attempt(|| self.plain_text::<S>(bytes))
+            && let Some(count) = fast_paths::attempt(|| self.plain_text(bytes))
         {
             return Step::Taken(count);
         }
-        let progress = self.byte::<S>(bytes[0]);
+        let progress = self.byte(bytes[0]);
         if !self.named && (self.too_long || self.reader.malformed()) {
             return Step::Bad;
         }
@@ -447,7 +435,7 @@ impl CallObject {
     }
 
     fn end_key(&mut self, shape: &CallShape, count: usize) -> Step {
-        let shape = if self.usual { &CallShape::USUAL } else { shape };
+        let shape = if self.usual { &USUAL } else { shape };
         let key = self.text.as_bytes();
         let role = if self.too_long { Role::Other } else { shape.role(key, self.depth) };
         let is_known = shape.is_known(key, self.depth) && role != Role::UsualFunction;
@@ -473,22 +461,22 @@ impl CallObject {
         Step::Taken(count)
     }
 
-    fn in_value<S: Syntax>(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Step {
+    fn in_value(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Step {
         match self.role {
-            Role::Name => return self.in_name::<S>(bytes),
-            Role::Id => return self.in_id::<S>(bytes),
+            Role::Name => return self.in_name(bytes),
+            Role::Id => return self.in_id(bytes),
             _ => {}
         }
         // Piece by piece, so that little is kept however long the value is.
         let bytes = match bytes.get(..PIECE) {
-            Some(piece) if S::PYTHON => &bytes[..whole_characters(piece)],
+            Some(piece) if self.reader.python() => &bytes[..whole_characters(piece)],
             _ => bytes,
         };
         if self.reader.scanner().needs_escape(bytes[0]) {
             return self.escape(bytes[0]);
         }
         let Self { reader, arguments, .. } = self;
-        let (progress, json) = reader.feed_until::<S>(bytes, from, stops);
+        let (progress, json) = reader.feed_until(bytes, Some((from, stops)));
         let (count, done) = match progress {
             Progress::Done(count) => (count, true),
             Progress::Stop(count) => (count, false),
@@ -497,9 +485,9 @@ impl CallObject {
         let mut piece = Piece::Nothing;
         if self.role == Role::Arguments {
             self.has_arguments = true;
-            piece = match S::PYTHON {
-                true => arguments.feed_written(reader.written(), self.named, done),
-                false => arguments.feed(json, self.named, done, false),
+            piece = match json {
+                Taken::Written(json) => arguments.feed_written(json, self.named, done),
+                Taken::AsItIs(json) => arguments.feed(json, self.named, done, false),
             };
         }
         if done {
@@ -514,6 +502,7 @@ impl CallObject {
     }
 
     /// What comes next in a JSON string is written as JSON has it.
+    #[inline(never)]
     fn escape(&mut self, byte: u8) -> Step {
         self.malformed = true;
         self.unescaped.clear();
@@ -530,12 +519,13 @@ impl CallObject {
         self.at = At::After;
     }
 
-    fn in_name<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
-        if let Some(count) = fast_paths::attempt(|| self.plain_text::<S>(bytes)) {
+    #[inline(never)]
+    fn in_name(&mut self, bytes: &[u8]) -> Step {
+        if let Some(count) = fast_paths::attempt(|| self.plain_text(bytes)) {
             return Step::Taken(count);
         }
         let from = self.text.as_bytes().len();
-        let progress = self.byte::<S>(bytes[0]);
+        let progress = self.byte(bytes[0]);
         let control = self.text.as_bytes()[from..].iter().any(u8::is_ascii_control);
         if control || self.too_long || self.reader.malformed() {
             return Step::Bad;
@@ -550,8 +540,10 @@ impl CallObject {
     }
 
     /// Bytes of an id: a string, or a number, which keeps its spelling.
-    fn in_id<S: Syntax>(&mut self, bytes: &[u8]) -> Step {
-        let (progress, json) = self.reader.feed::<S>(bytes);
+    #[inline(never)]
+    fn in_id(&mut self, bytes: &[u8]) -> Step {
+        let (progress, json) = self.reader.feed(bytes);
+        let json = json.json();
         if self.id_quoted.is_none() {
             self.id_quoted = json.first().map(|&byte| byte == b'"');
         }

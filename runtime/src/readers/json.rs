@@ -10,7 +10,6 @@ use crate::readers::words::Word;
 
 mod close;
 mod json_text;
-mod lexer;
 mod nesting;
 mod stable;
 #[cfg(test)]
@@ -19,7 +18,6 @@ mod text;
 mod unescape;
 
 pub use close::close;
-pub use lexer::{Lexer, Start, Stop, Token};
 pub use stable::{StablePrefix, StableText};
 
 pub(crate) use json_text::JsonText;
@@ -133,8 +131,8 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// What a step did with its byte.
-enum Step {
+/// What a step of a reader did with its byte.
+pub(crate) enum Step {
     Taken,
     /// The value ended with this byte.
     Last,

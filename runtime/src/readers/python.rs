@@ -10,7 +10,7 @@ mod raw;
 mod string;
 
 use crate::limits::MAX_NAME;
-use crate::readers::json::{HexDigits, Progress, Surrogates, escape_byte_into, is_token};
+use crate::readers::json::{HexDigits, Progress, Step, Surrogates, escape_byte_into, is_token};
 use crate::readers::structure::{Act, Container, Expect, Sign, StringEnd, Structure};
 
 /// The longest first key of a dict that is held back, in bytes, until it shows whether this is a set.
@@ -30,8 +30,8 @@ pub(crate) struct Translator {
     token: Vec<u8>,
     string: StringForm,
     surrogates: Surrogates,
-    /// The literal is an argument of a call expression. A string may have quotes in it that are not escaped.
-    argument: bool,
+    /// The literal is an argument of a call expression.
+    argument: Option<ArgumentRules>,
     /// A name may follow a number or word without a separator.
     tight: bool,
     /// The innermost brace is open, and may be that of a dict or of a set: its offset in the output.
@@ -80,6 +80,20 @@ impl From<Option<Expect>> for At {
     }
 }
 
+/// What is read in an argument of a call expression only. Pointers, because only programs with such calls link it.
+#[derive(Debug, Clone, Copy)]
+struct ArgumentRules {
+    /// Whether a quote ends its string: there may be quotes in it that are not escaped.
+    ends_string: fn(&[u8], bool) -> Option<bool>,
+    /// Whether the value is text without quotes.
+    is_raw: fn(&Translator, &[u8], bool) -> Option<bool>,
+    /// Takes such text.
+    raw: TakeRaw,
+}
+
+/// Takes bytes, the last of the input or not, and writes JSON. Returns how many, and whether more are needed.
+type TakeRaw = fn(&mut Translator, &[u8], bool, &mut Vec<u8>) -> (usize, bool);
+
 /// How the string being read was opened.
 #[derive(Debug, Clone, Copy, Default)]
 struct StringForm {
@@ -88,17 +102,6 @@ struct StringForm {
     raw: bool,
     /// There was a quote in it that is not escaped.
     broken: bool,
-}
-
-/// What a step did with its byte.
-enum Step {
-    Taken,
-    /// The literal ended with this byte.
-    Last,
-    /// The literal ended before this byte.
-    Ended,
-    /// The byte was not taken. The state has changed, and looks at it again.
-    Again,
 }
 
 impl Translator {
@@ -136,8 +139,8 @@ impl Translator {
         while let Some(&byte) = bytes.get(taken) {
             if self.at == At::Text {
                 let rest = &bytes[taken..];
-                if self.may_end(rest[0]) {
-                    match quote::ends_string(&rest[1..], self.string.broken) {
+                if let Some(rules) = self.may_end(rest[0]) {
+                    match (rules.ends_string)(&rest[1..], self.string.broken) {
                         None if !last => return Progress::Stop(taken),
                         Some(false) => {
                             self.keep_quote(out);
@@ -153,8 +156,8 @@ impl Translator {
                 }
                 continue;
             }
-            if self.at == At::Raw {
-                let (count, waits) = self.raw(&bytes[taken..], last, out);
+            if let (At::Raw, Some(rules)) = (self.at, self.argument) {
+                let (count, waits) = (rules.raw)(self, &bytes[taken..], last, out);
                 taken += count;
                 match self.at {
                     At::Done => return Progress::Done(taken),
@@ -163,8 +166,10 @@ impl Translator {
                 }
             }
             let begins = self.at == At::Between(Expect::Literal) && !byte.is_ascii_whitespace() && !begins_value(byte);
-            if begins || (self.at == At::Token && !is_token(byte)) {
-                match self.is_raw(&bytes[taken..], last) {
+            if let Some(rules) = self.argument
+                && (begins || (self.at == At::Token && !is_token(byte)))
+            {
+                match (rules.is_raw)(self, &bytes[taken..], last) {
                     None if !last => return Progress::Stop(taken),
                     Some(true) => {
                         self.begin_raw(out);
@@ -230,7 +235,7 @@ impl Translator {
     /// From now on literals are arguments of a call expression: a quote ends a string only before something that may follow
     /// it there. If they are `tight`, a name may follow a number or word without a separator: `1` ends before `b` in `a=1b=2`.
     pub(crate) fn read_arguments(&mut self, tight: bool) {
-        self.argument = true;
+        self.argument = Some(ArgumentRules { ends_string: quote::ends_string, is_raw: Self::is_raw, raw: Self::raw });
         self.tight = tight;
     }
 
@@ -364,6 +369,7 @@ impl Translator {
     }
 
     /// The brace at this offset opens a set, as what follows its first item shows.
+    #[inline(never)]
     fn begin_set(&mut self, brace: usize, out: &mut Vec<u8>) {
         self.structure.reopen(Container::Set);
         out[brace] = b'[';
@@ -379,6 +385,7 @@ impl Translator {
         if self.at == At::Done { Step::Last } else { Step::Taken }
     }
 
+    #[inline(never)]
     fn token_text(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.iter().take_while(|&&byte| is_token(byte)).count();
         let from = self.token.len();
@@ -387,6 +394,7 @@ impl Translator {
         count
     }
 
+    #[inline(never)]
     fn token(&mut self, byte: u8, out: &mut Vec<u8>) -> Step {
         if matches!(byte, b'"' | b'\'') && self.token.len() <= 2 {
             let is = |letter: u8| self.token.iter().any(|byte| byte.to_ascii_lowercase() == letter);
@@ -402,6 +410,7 @@ impl Translator {
         if self.at == At::Done { Step::Ended } else { Step::Again }
     }
 
+    #[inline(never)]
     fn end_token(&mut self, out: &mut Vec<u8>) {
         if self.structure.in_key {
             out.push(b'"');

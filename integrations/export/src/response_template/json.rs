@@ -1,10 +1,7 @@
 //! JSON as Python's `json.loads` reads it: numbers of any size, `NaN` and `Infinity`, and the last of two values for one key.
-//! The lexer of the runtime reads the text; this file makes values of its tokens.
 //!
 //! Open objects and lists are on a stack of their own, so that deep nesting needs no recursion here. Python gives up where
 //! nesting is too deep; so does this reader.
-
-use unjinja_runtime::literals::{Lexer, Start, Stop, Token};
 
 use super::number;
 use super::value::{Dict, Value};
@@ -23,18 +20,6 @@ pub(crate) enum JsonError {
     Depth,
 }
 
-/// Reads one value with white space around it.
-pub(crate) fn loads(text: &str) -> Result<Value, JsonError> {
-    let mut lexer = Lexer::of_python(DEEPEST);
-    let mut builder = Builder::default();
-    let read = lexer.read(text, |token| builder.take(token));
-    match read.and_then(|()| if builder.fails { Ok(()) } else { lexer.finish(|token| builder.take(token)) }) {
-        Ok(()) => builder.value.ok_or(JsonError::Digits),
-        Err(Stop::Malformed { found, .. }) => Err(JsonError::Syntax(found.map_or(text.len(), |(at, _)| at))),
-        Err(Stop::Deep) => Err(JsonError::Depth),
-    }
-}
-
 /// An object or a list that is not complete yet.
 enum Open {
     List(Vec<Value>),
@@ -42,69 +27,191 @@ enum Open {
     Dict(Dict, String),
 }
 
-#[derive(Default)]
-struct Builder {
-    open: Vec<Open>,
-    /// What the value that is being read is, if it is neither an object nor a list.
-    scalar: Option<Start>,
-    /// The name, string or number that is being read.
-    text: String,
-    /// The whole value.
-    value: Option<Value>,
-    /// A number is not read.
-    fails: bool,
+/// Reads one value with white space around it.
+pub(crate) fn loads(text: &str) -> Result<Value, JsonError> {
+    let mut reader = Reader { text, at: 0 };
+    let mut open: Vec<Open> = Vec::new();
+    loop {
+        reader.space();
+        let opens = reader.rest().starts_with(['[', '{']);
+        if opens && open.len() >= DEEPEST {
+            return Err(JsonError::Depth);
+        }
+        let mut value = if reader.take("[") {
+            reader.space();
+            if !reader.take("]") {
+                open.push(Open::List(Vec::new()));
+                continue;
+            }
+            Value::List(Vec::new())
+        } else if reader.take("{") {
+            reader.space();
+            if !reader.take("}") {
+                open.push(Open::Dict(Dict::default(), reader.key()?));
+                continue;
+            }
+            Value::Dict(Dict::default())
+        } else {
+            reader.scalar()?
+        };
+        // The value is complete. It may be the last one of what is open.
+        loop {
+            reader.space();
+            value = match open.pop() {
+                None if reader.rest().is_empty() => return Ok(value),
+                None => return reader.wrong(),
+                Some(Open::List(mut items)) => {
+                    items.push(value);
+                    if reader.take(",") {
+                        open.push(Open::List(items));
+                        break;
+                    }
+                    reader.expect("]")?;
+                    Value::List(items)
+                }
+                Some(Open::Dict(mut dict, key)) => {
+                    dict.set(&key, value);
+                    if reader.take(",") {
+                        reader.space();
+                        open.push(Open::Dict(dict, reader.key()?));
+                        break;
+                    }
+                    reader.expect("}")?;
+                    Value::Dict(dict)
+                }
+            };
+        }
+    }
 }
 
-impl Builder {
-    /// Takes a token. Returns whether more are wanted.
-    fn take(&mut self, token: Token<'_>) -> bool {
-        match token {
-            Token::Begin(Start::Array) => self.open.push(Open::List(Vec::new())),
-            Token::Begin(Start::Object) => self.open.push(Open::Dict(Dict::default(), String::new())),
-            Token::Begin(scalar) => self.scalar = Some(scalar),
-            Token::Name => {}
-            Token::Text(text) => self.text.push_str(text),
-            Token::Escaped(character) => self.text.push(character),
-            Token::Number(byte) => self.text.push(char::from(byte)),
-            Token::NameEnd => {
-                if let Some(Open::Dict(_, key)) = self.open.last_mut() {
-                    *key = std::mem::take(&mut self.text);
-                }
-            }
-            Token::End => match self.complete() {
-                Some(value) => self.put(value),
-                None => self.fails = true,
-            },
-        }
-        !self.fails
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The value that ends here.
-    fn complete(&mut self) -> Option<Value> {
-        let Some(scalar) = self.scalar.take() else {
-            return Some(match self.open.pop()? {
-                Open::List(items) => Value::List(items),
-                Open::Dict(dict, _) => Value::Dict(dict),
-            });
+    /// The text is not JSON from here on.
+    fn wrong<T>(&self) -> Result<T, JsonError> {
+        Err(JsonError::Syntax(self.at))
+    }
+
+    fn space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
+    }
+
+    /// Takes a text, if it comes next.
+    fn take(&mut self, text: &str) -> bool {
+        let comes = self.rest().starts_with(text);
+        self.at += if comes { text.len() } else { 0 };
+        comes
+    }
+
+    /// Takes ASCII text that must come next. If it does not, the first byte that differs is wrong.
+    fn expect(&mut self, text: &str) -> Result<(), JsonError> {
+        let same = self.rest().bytes().zip(text.bytes()).take_while(|(found, wanted)| found == wanted).count();
+        self.at += same;
+        if same == text.len() { Ok(()) } else { self.wrong() }
+    }
+
+    /// Reads the key of an object, and its colon.
+    fn key(&mut self) -> Result<String, JsonError> {
+        let key = self.string()?;
+        self.space();
+        self.expect(":")?;
+        Ok(key)
+    }
+
+    /// Reads a value that is neither an object nor a list.
+    fn scalar(&mut self) -> Result<Value, JsonError> {
+        let (word, value) = match self.rest().as_bytes() {
+            [b'"', ..] => return self.string().map(Value::Text),
+            [b'n', ..] => ("null", Value::Null),
+            [b't', ..] => ("true", Value::Bool(true)),
+            [b'f', ..] => ("false", Value::Bool(false)),
+            [b'N', ..] => ("NaN", Value::Float(f64::NAN)),
+            [b'I', ..] => ("Infinity", Value::Float(f64::INFINITY)),
+            [b'-', b'I', ..] => ("-Infinity", Value::Float(f64::NEG_INFINITY)),
+            _ => return self.number(),
         };
-        let text = std::mem::take(&mut self.text);
-        match scalar {
-            Start::Boolean(value) => Some(Value::Bool(value)),
-            Start::String => Some(Value::Text(text)),
-            Start::Number if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
-                number::int(&text).map(Value::Int)
-            }
-            Start::Number => text.parse().ok().map(Value::Float),
-            Start::Null | Start::Array | Start::Object => Some(Value::Null),
+        self.expect(word)?;
+        Ok(value)
+    }
+
+    fn number(&mut self) -> Result<Value, JsonError> {
+        let from = self.at;
+        self.take("-");
+        if !self.take("0") {
+            self.digits()?;
+        }
+        let whole = self.at;
+        if self.take(".") {
+            self.digits()?;
+        }
+        if self.take("e") || self.take("E") {
+            let _signed = self.take("+") || self.take("-");
+            self.digits()?;
+        }
+        let number = &self.text[from..self.at];
+        match self.at == whole {
+            true => number::int(number).map(Value::Int).ok_or(JsonError::Digits),
+            false => number.parse().map(Value::Float).or_else(|_| self.wrong()),
         }
     }
 
-    fn put(&mut self, value: Value) {
-        match self.open.last_mut() {
-            Some(Open::List(items)) => items.push(value),
-            Some(Open::Dict(dict, key)) => dict.set(key, value),
-            None => self.value = Some(value),
+    fn digits(&mut self) -> Result<(), JsonError> {
+        let count = self.rest().bytes().take_while(u8::is_ascii_digit).count();
+        self.at += count;
+        if count > 0 { Ok(()) } else { self.wrong() }
+    }
+
+    fn string(&mut self) -> Result<String, JsonError> {
+        self.expect("\"")?;
+        let mut text = String::new();
+        loop {
+            let rest = self.rest();
+            let plain = rest.find(|character| matches!(character, '"' | '\\' | '\0'..' ')).unwrap_or(rest.len());
+            text.push_str(&rest[..plain]);
+            self.at += plain;
+            let mut units = Vec::new();
+            while self.take("\\u") {
+                units.push(self.unit()?);
+            }
+            // Half a surrogate pair is U+FFFD.
+            text.extend(char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)));
+            if self.take("\"") {
+                return Ok(text);
+            }
+            if self.take("\\") {
+                text.push(match self.rest().as_bytes().first() {
+                    Some(&byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+                    Some(b'n') => '\n',
+                    Some(b't') => '\t',
+                    Some(b'r') => '\r',
+                    Some(b'b') => '\u{8}',
+                    Some(b'f') => '\u{c}',
+                    _ => return self.wrong(),
+                });
+                self.at += 1;
+            } else if self.rest().is_empty() || self.rest().starts_with(|character: char| character < ' ') {
+                return self.wrong();
+            }
         }
+    }
+
+    /// Reads the four digits of a code unit.
+    fn unit(&mut self) -> Result<u16, JsonError> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let digit = self.rest().chars().next().and_then(|digit| digit.to_digit(16));
+            let Some(digit) = digit else { return self.wrong() };
+            unit = unit << 4 | digit as u16;
+            self.at += 1;
+        }
+        Ok(unit)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The fast path for call objects as nearly all are written: short strings before the name, and the arguments directly
 //! after it.
 
-use super::syntax::Syntax;
 use super::{At, CallObject};
 use crate::byte_set::Begins;
 use crate::inline_string::InlineString;
@@ -30,7 +29,7 @@ pub(crate) struct Rest {
 impl CallObject {
     /// Reads the usual head of an object, if all of it is buffered: everything before the name is a short string, and so
     /// is the name. Returns its length, up to the end of the name.
-    pub(super) fn usual_head<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8]) -> Option<(Head, usize)> {
+    pub(super) fn usual_head(&mut self, shape: &CallShape, bytes: &[u8]) -> Option<(Head, usize)> {
         // The place of a text, given the text and what follows its closing quote.
         let place = |text: &[u8], after: &[u8]| {
             let end = bytes.len() - after.len() - 1;
@@ -40,14 +39,14 @@ impl CallObject {
         let (mut depth, mut id) = (1, None);
         let (name, at) = loop {
             // The most usual key. If it comes, the other keys need not be compared.
-            if let Some(value) = after_key::<S>(rest, &shape.name_field)
+            if let Some(value) = after_key(rest, &shape.name_field, shape.python)
                 && shape.role(shape.name_field.as_bytes(), depth) == Role::Name
             {
-                let (name, after) = usual_string::<S>(value)?;
+                let (name, after) = usual_string(value, shape.python)?;
                 (self.at, self.role, rest) = (At::After, Role::Name, after);
                 break (name, place(name, after));
             }
-            let (key, after) = usual_string::<S>(rest)?;
+            let (key, after) = usual_string(rest, shape.python)?;
             let value = after_space(after_space(after).strip_prefix(b":")?);
             let known = shape.is_known(key, depth) || (!shape.strict && shape.is_syntax(key));
             rest = match shape.role(key, depth) {
@@ -64,12 +63,12 @@ impl CallObject {
                     continue;
                 }
                 Role::Id if id.is_none() => {
-                    let (text, after) = usual_string::<S>(value)?;
+                    let (text, after) = usual_string(value, shape.python)?;
                     self.id.set(text);
                     id = Some(place(text, after));
                     after
                 }
-                Role::Other => usual_string::<S>(value)?.1,
+                Role::Other => usual_string(value, shape.python)?.1,
                 _ => return None,
             };
             rest = after_space(after_space(rest).strip_prefix(b",")?);
@@ -84,9 +83,9 @@ impl CallObject {
 
     /// Reads the usual rest of an object, directly after its name, as far as it is buffered: the arguments, an id, and
     /// what closes the object.
-    pub(crate) fn usual_rest<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
-        let from = self.usual_key::<S>(shape, bytes, stops)?;
-        if S::PYTHON {
+    pub(crate) fn usual_rest(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<Rest> {
+        let from = self.usual_key(shape, bytes, stops)?;
+        if shape.python {
             // The arguments are translated, so they are left to their reader.
             return Some(Rest { arguments: (from, from), id: None, taken: from, done: false });
         }
@@ -111,8 +110,10 @@ impl CallObject {
                         rest = after;
                     }
                     [b',', after @ ..] if !self.has_id => {
-                        let value = after_key::<S>(after_space(after), &shape.id_field);
-                        let Some((text, after)) = value.and_then(usual_string::<S>) else { break };
+                        let value = after_key(after_space(after), &shape.id_field, shape.python);
+                        let Some((text, after)) = value.and_then(|value| usual_string(value, shape.python)) else {
+                            break;
+                        };
                         self.has_id = true;
                         self.id.set(text);
                         let end = bytes.len() - after.len() - 1;
@@ -131,7 +132,7 @@ impl CallObject {
 
     /// Reads what is between the name and the arguments. Returns its length.
     #[inline]
-    fn usual_key<S: Syntax>(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<usize> {
+    fn usual_key(&mut self, shape: &CallShape, bytes: &[u8], stops: &Begins) -> Option<usize> {
         if !self.named || self.has_arguments {
             return None;
         }
@@ -142,14 +143,14 @@ impl CallObject {
                 return None;
             }
             let [b',', after @ ..] = rest else { return None };
-            rest = after_key::<S>(after_space(after), &shape.args_field)?;
+            rest = after_key(after_space(after), &shape.args_field, shape.python)?;
         } else {
             (self.role == Role::Arguments).then_some(())?;
             rest = after_space(rest);
         }
         // Only objects: they are passed on unchanged.
         let [b'{', ..] = rest else { return None };
-        self.begin::<S>();
+        self.begin();
         self.role = Role::Arguments;
         self.at = At::InValue;
         Some(bytes.len() - rest.len())
@@ -175,8 +176,8 @@ fn after_more_space(bytes: &[u8]) -> &[u8] {
 
 /// A short string of printable ASCII characters without escapes, at least one; and the bytes after it.
 #[inline]
-fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (quote, rest) = usual_quote::<S>(bytes)?;
+fn usual_string(bytes: &[u8], python: bool) -> Option<(&[u8], &[u8])> {
+    let (quote, rest) = usual_quote(bytes, python)?;
     let most = &rest[..rest.len().min(InlineString::IN_PLACE + 1)];
     let count = match quote {
         b'"' => printable_len(most),
@@ -188,18 +189,18 @@ fn usual_string<S: Syntax>(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The quote that opens a string, and the bytes after it.
 #[inline]
-fn usual_quote<S: Syntax>(bytes: &[u8]) -> Option<(u8, &[u8])> {
+fn usual_quote(bytes: &[u8], python: bool) -> Option<(u8, &[u8])> {
     let (&quote, rest) = bytes.split_first()?;
-    (quote == b'"' || (S::PYTHON && quote == b'\'')).then_some((quote, rest))
+    (quote == b'"' || (python && quote == b'\'')).then_some((quote, rest))
 }
 
 /// The bytes after a key and its colon; `None` if another key comes.
 #[inline]
-fn after_key<'b, S: Syntax>(bytes: &'b [u8], key: &str) -> Option<&'b [u8]> {
+fn after_key<'b>(bytes: &'b [u8], key: &str, python: bool) -> Option<&'b [u8]> {
     if key.is_empty() {
         return None;
     }
-    let (quote, rest) = usual_quote::<S>(bytes)?;
+    let (quote, rest) = usual_quote(bytes, python)?;
     let rest = rest.strip_prefix(key.as_bytes())?.strip_prefix(&[quote])?;
     Some(after_space(after_space(rest).strip_prefix(b":")?))
 }

@@ -43,6 +43,7 @@ struct Said {
 /// Reads in pieces. Parts are written as `name(arguments)#id`, in the order of their coming.
 fn read(shape: &CallShape, bytes: &[u8], step: usize) -> Said {
     let mut object = CallObject::default();
+    object.reset(shape.python);
     let (mut parts, mut arguments) = (String::new(), String::new());
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut end = Progress::More;
@@ -54,10 +55,7 @@ fn read(shape: &CallShape, bytes: &[u8], step: usize) -> Said {
         // A character that is cut waits for the rest of it.
         let whole = if to < bytes.len() { crate::utf8::whole_characters(&bytes[from..to]) } else { to - from };
         let piece = &bytes[from..from + whole];
-        let (part, count) = match shape.python {
-            true => object.next::<Python>(shape, piece, usize::MAX, &Begins::NOTHING),
-            false => object.next::<Json>(shape, piece, usize::MAX, &Begins::NOTHING),
-        };
+        let (part, count) = object.next(shape, piece, usize::MAX, &Begins::NOTHING);
         let before = from;
         from += count;
         match part {
@@ -76,10 +74,7 @@ fn read(shape: &CallShape, bytes: &[u8], step: usize) -> Said {
                     assert_eq!((stands(head.name), head.id.map(stands)), (object.name(), object.id()));
                 }
                 let rest = &piece[count..];
-                let rest = match shape.python {
-                    true => object.usual_rest::<Python>(shape, rest, &Begins::NOTHING),
-                    false => object.usual_rest::<Json>(shape, rest, &Begins::NOTHING),
-                };
+                let rest = object.usual_rest(shape, rest, &Begins::NOTHING);
                 if let Some(rest) = rest {
                     let stands = |(start, end): (usize, usize)| lossy(&bytes[from + start..from + end]);
                     arguments.push_str(&stands(rest.arguments));
@@ -106,7 +101,7 @@ fn read(shape: &CallShape, bytes: &[u8], step: usize) -> Said {
             CallProgress::Stop => unreachable!("nothing was asked for"),
         }
     }
-    if end == Progress::More && (if shape.python { object.finish::<Python>() } else { object.finish::<Json>() }) {
+    if end == Progress::More && object.finish() {
         arguments.push_str(&lossy(object.written()));
     }
     if matches!(end, Progress::Stop(_)) {
@@ -277,7 +272,7 @@ fn arguments_flow_once_the_name_is_known() {
     for piece in [r#"{"name": "f", "arguments": {"a": "#, "1, \"b", "\": \"x\"}", "}"] {
         let mut from = 0;
         loop {
-            let (part, count) = object.next::<Json>(&FLAT, &piece.as_bytes()[from..], usize::MAX, &Begins::NOTHING);
+            let (part, count) = object.next(&FLAT, &piece.as_bytes()[from..], usize::MAX, &Begins::NOTHING);
             from += count;
             match part {
                 CallProgress::More | CallProgress::Done => break,

@@ -90,34 +90,22 @@ impl Closer {
 
     /// Copies one escape, or its correction. Returns how many bytes it took; `None` if the escape is cut off.
     fn escape(&mut self, bytes: &[u8]) -> Option<usize> {
-        match bytes.get(1)? {
-            b'u' => {
-                let (taken, whole) = match unit(bytes) {
-                    Unit::Cut => return None,
-                    Unit::Bad => {
-                        self.out.extend_from_slice(b"\\\\");
-                        return Some(1);
-                    }
-                    Unit::Is(0xd800..=0xdbff) => match unit(&bytes[6..]) {
-                        Unit::Cut => return None,
-                        Unit::Is(0xdc00..=0xdfff) => (12, true),
-                        _ => (6, false),
-                    },
-                    Unit::Is(0xdc00..=0xdfff) => (6, false),
-                    Unit::Is(_) => (6, true),
-                };
-                self.out.extend_from_slice(if whole { &bytes[..taken] } else { "\u{fffd}".as_bytes() });
-                Some(taken)
-            }
-            &letter if escaped(letter).is_some() => {
-                self.out.extend_from_slice(&bytes[..2]);
-                Some(2)
-            }
-            _ => {
+        let taken = match unit(bytes)? {
+            _ if escaped(bytes[1]).is_some() => 2,
+            None => {
                 self.out.extend_from_slice(b"\\\\");
-                Some(1)
+                return Some(1);
             }
-        }
+            Some(0xd800..=0xdbff) if matches!(unit(&bytes[6..])?, Some(0xdc00..=0xdfff)) => 12,
+            // Half a pair.
+            Some(0xd800..=0xdfff) => {
+                self.out.extend_from_slice("\u{fffd}".as_bytes());
+                return Some(6);
+            }
+            Some(_) => 6,
+        };
+        self.out.extend_from_slice(&bytes[..taken]);
+        Some(taken)
     }
 
     fn complete(&mut self) {
@@ -144,25 +132,15 @@ impl Closer {
     }
 }
 
-enum Unit {
-    Is(u32),
-    Cut,
-    Bad,
-}
-
-/// The code unit of the `\uXXXX` at the start of the bytes.
-fn unit(bytes: &[u8]) -> Unit {
-    let mut digits = HexDigits::of(4);
-    for at in 0..6 {
-        match (at, bytes.get(at)) {
-            (_, None) => return Unit::Cut,
-            (0, Some(b'\\')) | (1, Some(b'u')) => {}
-            (2.., Some(&byte)) => match digits.next(byte) {
-                Some(next) => digits = next,
-                None => return Unit::Bad,
-            },
-            _ => return Unit::Bad,
-        }
+/// The code unit of the `\uXXXX` at the start of the bytes: `None` if it is cut off, `Some(None)` if they are something else.
+fn unit(bytes: &[u8]) -> Option<Option<u32>> {
+    if *bytes.first()? != b'\\' || *bytes.get(1)? != b'u' {
+        return Some(None);
     }
-    digits.value().map_or(Unit::Bad, Unit::Is)
+    let mut digits = HexDigits::of(4);
+    for at in 2..6 {
+        let Some(next) = digits.next(*bytes.get(at)?) else { return Some(None) };
+        digits = next;
+    }
+    Some(digits.value())
 }

@@ -149,7 +149,7 @@ fn plain_blocks(bytes: &[u8]) -> usize {
 /// Whether a JSON string contains this byte unchanged.
 #[inline]
 pub(crate) fn is_plain(byte: u8) -> bool {
-    LETTERS[usize::from(byte)] == 0
+    byte >= b' ' && byte != b'"' && byte != b'\\'
 }
 
 /// Writes text as the contents of a JSON string, without the quotes around it. Quotes, backslashes and control
@@ -174,29 +174,11 @@ pub(crate) fn escape_into(text: &str, out: &mut String) {
 /// Writes an ASCII byte as the contents of a JSON string.
 #[inline]
 pub(crate) fn escape_ascii_into(byte: u8, out: &mut String) {
-    let byte = byte & 0x7f;
-    match LETTERS[usize::from(byte)] {
-        0 => out.push(char::from(byte)),
-        b'u' => out.push_str(escape(byte).unwrap_or_default()),
-        letter => {
-            out.push('\\');
-            out.push(char::from(letter & 0x7f));
-        }
+    match is_plain(byte) {
+        true => out.push(char::from(byte & 0x7f)),
+        false => out.push_str(escape(byte).unwrap_or_default()),
     }
 }
-
-/// The letter of a byte's escape; 0 if the byte needs none.
-static LETTERS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        if let Some(escape) = escape(byte as u8) {
-            table[byte] = escape.as_bytes()[1];
-        }
-        byte += 1;
-    }
-    table
-};
 
 /// The room to reserve for a text of this length with its escapes. It is generous, so that a buffer that is used again
 /// and again grows once and not with every longer piece.

@@ -63,19 +63,12 @@ impl Surrogates {
         self.high.is_some()
     }
 
-    /// Something else than a `\u` escape follows: half a pair that waits stays alone. Returns its character.
-    #[inline]
-    pub(crate) fn alone(&mut self) -> Option<char> {
-        self.high.take()?;
-        self.broken = true;
-        Some(char::REPLACEMENT_CHARACTER)
-    }
-
-    /// The same, and its character is written.
+    /// Something else than a `\u` escape follows: half a pair that waits stays alone.
     #[inline]
     pub(crate) fn settle(&mut self, out: &mut Vec<u8>) {
-        if let Some(alone) = self.alone() {
-            push_char(alone, out);
+        if self.high.take().is_some() {
+            self.broken = true;
+            push_char(char::REPLACEMENT_CHARACTER, out);
         }
     }
 

@@ -16,7 +16,7 @@ impl Translator {
     /// Whether a value that begins with these bytes, or continues with them after a word or a number, is text without quotes.
     /// `None`: it takes more text to tell.
     pub(super) fn is_raw(&self, rest: &[u8], last: bool) -> Option<bool> {
-        if !self.argument || self.tight || !self.structure.is_outermost() {
+        if self.tight || !self.structure.is_outermost() {
             return Some(false);
         }
         let next = behind_blanks(rest)?;
@@ -28,6 +28,7 @@ impl Translator {
     }
 
     /// The value is text without quotes. What was read of it as a word is its beginning.
+    #[inline(never)]
     pub(super) fn begin_raw(&mut self, out: &mut Vec<u8>) {
         self.structure.malformed = true;
         self.brackets = 0;
