@@ -287,7 +287,10 @@ impl Io<'_> {
     }
 
     fn broken_markup(&mut self, stray: DiagnosticKind) {
-        self.deliver_refused(self.memory.speculation.start().unwrap_or(self.memory.cursor.text_end));
+        // In a call whose text does not count, or not yet, it is part of that text.
+        if self.memory.calls.open.is_none() {
+            self.deliver_refused(self.memory.speculation.start().unwrap_or(self.memory.cursor.text_end));
+        }
         let Memory { cursor, speculation, calls, emitter, .. } = &mut *self.memory;
         let bytes = self.input.bytes;
         let expected = std::mem::take(&mut speculation.expected);
