@@ -458,7 +458,7 @@ pub enum Action {
     EndNestedArgument(Shared<Nesting>),
     /// The call is complete.
     EndCall,
-    /// The call is over, but nothing closed it. Before anything of its arguments came, the text does not fit.
+    /// The call is over, but nothing closed it.
     EndCallIncomplete,
     /// The calls are over, and perhaps text follows.
     EndCalls,

@@ -249,7 +249,7 @@ impl Machine for Watched {
             // It is read again, once it is known whether it is a call.
             Flow::Mismatch if io.is_call_in_doubt() => {}
             // Only text of a call can fail to fit. Plain text is read in another state.
-            Flow::Mismatch if !unclosed && (io.place().held.is_some() || io.place().open) => {
+            Flow::Mismatch if io.place().held.is_some() || io.place().open => {
                 let offered = self.inner.transition(state, found).is_none();
                 let why = if offered { Why::Unexpected } else { Why::NotOffered };
                 self.stop(state, io.place(), after.looked, why);

@@ -106,11 +106,8 @@ fn so_much_white_space_stands_between_markers_and_more_is_text() {
         let space = " ".repeat(length);
         let output = format!("<tool_call>\n<function=now>{space}</function>\n</tool_call>");
         let message = read(&xml_parameters::Parser, &output);
-        assert_eq!(
-            message.tool_calls.iter().filter(|call| call.complete).count(),
-            usize::from(fits),
-            "{length}: {message:?}"
-        );
+        assert_eq!(message.tool_calls.len(), 1, "{length}");
+        assert_eq!(message.tool_calls[0].complete, fits, "{length}: {message:?}");
         assert_eq!(message.content.contains(&space), !fits || length == 0, "{length}: {message:?}");
     }
 }

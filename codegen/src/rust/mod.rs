@@ -12,7 +12,7 @@ mod tables;
 
 use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi::{Action, Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId};
+use unjinja_runtime::abi::{Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId};
 use unjinja_spec::FormatSpec;
 
 use crate::LowerError;
@@ -374,11 +374,7 @@ fn end(program: &Program, states: &[(StateId, &State)]) -> TokenStream {
         match &state.end {
             Some(actions) if actions.is_empty() => plain.push(name),
             Some(actions) => {
-                let actions = actions.iter().map(|action| match action {
-                    // At the end of the output it always fits.
-                    Action::EndCallIncomplete => quote!(_ = io.end_call_incomplete();),
-                    action => action_tokens(program, *id, action, false),
-                });
+                let actions = actions.iter().map(|action| action_tokens(program, *id, action, false));
                 arms.push(quote!(#name => { #(#actions)* true }));
             }
             None => {}

@@ -4,14 +4,14 @@
 
 use std::ops::Range;
 
-use super::call_builder::{CallBuilder, Written};
+use super::call_builder::Written;
 use super::io::Io;
 use super::memory::Memory;
 use super::quotation::Verdict;
 use super::special_tokens::SpecialTokens;
 use super::value_readers::Reading;
 
-use crate::message::{Channel, Diagnostic, DiagnosticKind};
+use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
 use crate::program::StateId;
 use crate::tools::{Tools, Types};
 
@@ -69,7 +69,7 @@ impl Io<'_> {
         let Memory { cursor, calls, .. } = &mut *self.memory;
         // A marker later in the call may repeat the name.
         calls.name.set(self.captured.unwrap_or_else(|| cursor.capture.as_str()).as_bytes());
-        self.begin_call();
+        self.announce(self.captured);
     }
 
     /// The label that was read announces a call. A label is an id that holds the name: `prefix`, name, `separator`, index.
@@ -94,8 +94,9 @@ impl Io<'_> {
         calls.name.set(label[name.clone()].as_bytes());
         if name.len() < label.len() {
             calls.id.set(label.as_bytes());
+            self.captured_id = self.captured;
         }
-        self.begin_call();
+        self.announce(self.captured.map(|label| &label[name]));
     }
 
     /// The name that was read announces a call, if it is among the tools offered. Returns whether it is.
@@ -142,16 +143,25 @@ impl Io<'_> {
         calls.name.set(name.as_bytes());
         cursor.capture.set(argument.as_bytes());
         self.captured = None;
-        self.begin_call();
+        self.announce(None);
         true
     }
 
     /// The text that was read is the call's id.
     pub fn id(&mut self) {
         let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
-        let id = self.captured.unwrap_or_else(|| cursor.capture.as_str());
-        calls.id.set(id.as_bytes());
-        calls.send_id(emitter, self.sink);
+        match calls.index() {
+            None if calls.is_refused() => {}
+            Some(index) => {
+                emitter.flush(self.sink);
+                let id = self.captured.unwrap_or_else(|| cursor.capture.as_str());
+                (self.sink)(Event::ToolCallId { index, id });
+            }
+            None => {
+                calls.id.set(cursor.capture.as_bytes());
+                self.captured_id = self.captured;
+            }
+        }
     }
 
     /// The text that was read is an argument's name. Raw text follows, typed by the tool's schema. With `python`, values that
@@ -230,8 +240,7 @@ impl Io<'_> {
         value.finish(&mut emitter.arguments);
         calls.wrote(Written::Members, emitter, self.sink);
         if value.mismatch() {
-            let argument = calls.argument.as_str().to_owned();
-            calls.note(DiagnosticKind::ArgumentTypeMismatch, &argument, emitter, self.sink);
+            calls.note(DiagnosticKind::ArgumentTypeMismatch, calls.argument.as_str(), emitter, self.sink);
         }
         if value.invalid_utf8() {
             emitter.note_invalid_utf8(self.sink);
@@ -241,9 +250,12 @@ impl Io<'_> {
     /// This marker, which opens or closes a value, is missing here.
     pub fn missing_marker(&mut self, marker: &str) {
         let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
+        if calls.is_refused() {
+            return;
+        }
         let diagnostic = Diagnostic::new(DiagnosticKind::MissingMarker, calls.index(), calls.argument.as_str());
         let diagnostic = diagnostic.expected(format!("`{}`", marker.escape_debug()));
-        calls.note_at(Diagnostic { at: emitter.place(cursor.pos), ..diagnostic }, emitter, self.sink);
+        emitter.note(Diagnostic { at: emitter.place(cursor.pos), ..diagnostic }, self.sink);
     }
 
     /// The open call was closed as its format wants.
@@ -251,24 +263,15 @@ impl Io<'_> {
         self.close_call(true);
     }
 
-    /// The open call is over, but what should close it is missing. Returns `false` where it was not announced yet and something else
-    /// follows: that does not fit.
-    pub fn end_call_incomplete(&mut self) -> bool {
-        let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
-        if calls.waits() {
-            if !self.input.last || cursor.pos < self.input.bytes.len() {
-                return false;
-            }
-            calls.announce(emitter, self.sink);
-        }
+    /// The open call is over, but what should close it is missing.
+    pub fn end_call_incomplete(&mut self) {
         self.close_call(false);
-        true
     }
 
-    pub(super) fn close_call(&mut self, complete: bool) {
-        let Memory { cursor, speculation, calls, emitter, .. } = &mut *self.memory;
+    fn close_call(&mut self, complete: bool) {
+        let Memory { cursor, speculation, calls, refusal, emitter, .. } = &mut *self.memory;
         speculation.call_ended(emitter.place(cursor.pos));
-        calls.close(complete, emitter, self.sink);
+        calls.close(complete, refusal, emitter, self.sink);
     }
 
     /// The marker that was just read closes nothing, or it closes a broken call that was held back: this is broken markup.
@@ -287,7 +290,7 @@ impl Io<'_> {
     }
 
     fn broken_markup(&mut self, stray: DiagnosticKind) {
-        // In a call whose text does not count, or not yet, it is part of that text.
+        // In a call that does not count, or not yet, it is part of the text of that call.
         if self.memory.calls.open.is_none() {
             self.deliver_refused(self.memory.speculation.start().unwrap_or(self.memory.cursor.text_end));
         }
@@ -353,23 +356,30 @@ impl Io<'_> {
             cursor.layout.clear();
         }
     }
+}
 
-    /// A call begins, of the name that the call builder keeps.
-    pub(super) fn begin_call(&mut self) {
+impl<'a> Io<'a> {
+    /// A call begins. Its name is the one given, or else the one that the call builder keeps.
+    pub(super) fn announce(&mut self, name: Option<&'a str>) {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         let held = speculation.take();
         let from = held.map_or(cursor.text_end, |held| held.text);
         self.deliver_refused(from);
-        let Memory { calls, emitter, .. } = &mut *self.memory;
+        let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
         let at = held.and_then(|held| emitter.place(held.marker));
-        calls.close(false, emitter, self.sink);
-        calls.begin(from, at, self.options, emitter, self.sink);
+        calls.close(false, refusal, emitter, self.sink);
+        calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
+        if calls.is_refused() {
+            refusal.begin(from);
+        } else if calls.is_kept() {
+            refusal.keep(from, emitter);
+        }
     }
 
     /// Something else begins at this offset, so what belongs to a call that was ruled out ends there.
     #[inline]
     pub(super) fn deliver_refused(&mut self, to: usize) {
-        let Memory { calls: CallBuilder { refusal, .. }, emitter, .. } = &mut *self.memory;
+        let Memory { refusal, emitter, .. } = &mut *self.memory;
         if refusal.is_open() {
             refusal.deliver(&self.input, to, false, emitter, self.sink);
         }

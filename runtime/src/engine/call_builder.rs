@@ -1,5 +1,4 @@
-//! The call builder: a call is announced with its name and id once something of its arguments or its end was read; its arguments are
-//! sent as JSON, and it ends. A call after whose name something else follows is broken markup.
+//! The call builder: a call is announced with its name and id, its arguments are sent as JSON, and it ends.
 //!
 //! It must not look at text to find out what comes next; it is told what was read.
 
@@ -22,15 +21,9 @@ pub(crate) struct CallBuilder {
     pub(super) id: InlineString,
     /// The name of the open call, or of the next one.
     pub(super) name: InlineString,
-    /// Where the name of the open call begins in it, after a namespace that was not offered.
-    bare: usize,
     pub(super) argument: InlineString,
     /// The next call has a recipient that is no tool.
     pub(super) is_lost: bool,
-    /// The text of a call that does not count, or not yet.
-    pub(super) refusal: Refusal,
-    /// What is odd about the open call, until it is announced.
-    later: Vec<Diagnostic>,
     /// Broken markup in the open call, which waits for the call's end.
     unparsed: Vec<u8>,
     /// A line of text ended before the calls.
@@ -50,8 +43,6 @@ pub(super) struct OpenCall {
     malformed: bool,
     /// The caller ruled the call out. Nothing of it is sent.
     refused: bool,
-    /// Nothing of it was sent: it counts with the first byte of its arguments, or its end. Its text is kept until then.
-    waits: bool,
     /// The call counts only if it is complete, and its text is kept until then.
     kept: bool,
 }
@@ -80,20 +71,17 @@ impl CallBuilder {
         self.open.as_ref().is_some_and(|call| call.refused)
     }
 
-    /// Whether a call is open that is not announced yet.
-    pub(super) fn waits(&self) -> bool {
-        self.open.as_ref().is_some_and(|call| call.waits)
-    }
-
     /// Whether the text of the open call is kept until the call is complete.
     pub(super) fn is_kept(&self) -> bool {
         self.open.as_ref().is_some_and(|call| call.kept)
     }
 
-    /// A call of the name that was kept begins with the text at `from`, at this place of the output. No call is open.
-    pub(super) fn begin(
+    /// Announces a call that begins at this place of the output. No call is open. Name and id are those that were kept unless
+    /// they are given here.
+    pub(super) fn announce(
         &mut self,
-        from: usize,
+        name: Option<&str>,
+        id: Option<&str>,
         at: Option<usize>,
         options: &Options,
         emitter: &mut Emitter,
@@ -101,8 +89,9 @@ impl CallBuilder {
     ) {
         let index = self.count;
         self.after_line = emitter.last == b'\n';
+        let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
         let tools = &options.tools;
-        let name = offered_without_namespace(self.name.as_str(), tools);
+        let name = offered_without_namespace(name.unwrap_or_else(|| self.name.as_str()), tools);
         let tool = tools.position(name);
         let is_lost = std::mem::take(&mut self.is_lost);
         let why = match &options.callable {
@@ -111,71 +100,27 @@ impl CallBuilder {
             _ => (index > 0 && !options.parallel_tool_calls).then_some(DiagnosticKind::ParallelCall),
         };
         let refused = why.is_some();
-        let unknown = (!refused && tool.is_none() && !tools.is_empty())
-            .then(|| Diagnostic { at, ..Diagnostic::new(DiagnosticKind::UnknownTool, Some(index), name) });
-        self.bare = self.name.as_str().len() - name.len();
+        let unknown = (tool.is_none() && !tools.is_empty()).then(|| name.to_owned());
         if let Some(why) = why {
             emitter.note(Diagnostic { at, ..Diagnostic::new(why, None, name) }, sink);
-            self.refusal.begin(from);
-            self.id.clear();
         } else {
             self.count += 1;
             emitter.call = index;
-            self.refusal.keep(from, emitter);
+            sink(Event::ToolCallStart { index, name, id });
         }
-        self.later.extend(unknown);
-        let (written, kept) = (Written::Nothing, options.drops_calls);
-        self.open =
-            Some(OpenCall { index, at, tool, written, list: false, malformed: false, refused, waits: !refused, kept });
-    }
-
-    /// The open call counts, if it does not yet: it is announced.
-    #[inline]
-    pub(super) fn announce(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
-        if let Some(call) = &mut self.open
-            && std::mem::take(&mut call.waits)
-        {
-            let (index, kept) = (call.index, call.kept);
-            self.send_start(index, kept, emitter, sink);
-        }
-    }
-
-    #[inline(never)]
-    fn send_start(&mut self, index: usize, kept: bool, emitter: &mut Emitter, sink: Sink<'_>) {
-        let id = (!self.id.is_empty()).then(|| self.id.as_str());
-        sink(Event::ToolCallStart { index, name: &self.name.as_str()[self.bare..], id });
-        self.id.clear();
-        if !kept {
-            self.refusal.forget(emitter);
-        }
-        for diagnostic in self.later.drain(..) {
-            sink(Event::Diagnostic(diagnostic));
-        }
-    }
-
-    /// Sends the id that was read, unless it goes with the announcement of a call.
-    pub(super) fn send_id(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
-        let Some(call) = self.open.as_ref().filter(|call| !call.waits) else { return };
-        emitter.flush(sink);
-        if !call.refused {
-            sink(Event::ToolCallId { index: call.index, id: self.id.as_str() });
+        let written = Written::Nothing;
+        let kept = !refused && options.drops_calls;
+        self.open = Some(OpenCall { index, at, tool, written, list: false, malformed: false, refused, kept });
+        if let Some(name) = unknown {
+            self.note(DiagnosticKind::UnknownTool, &name, emitter, sink);
         }
         self.id.clear();
     }
 
     /// Reports something about the open call.
-    pub(super) fn note(&mut self, kind: DiagnosticKind, detail: &str, emitter: &mut Emitter, sink: Sink<'_>) {
-        let Some(call) = &self.open else { return };
-        self.note_at(Diagnostic { at: call.at, ..Diagnostic::new(kind, Some(call.index), detail) }, emitter, sink);
-    }
-
-    /// Reports this about the open call, if there is one.
-    pub(super) fn note_at(&mut self, diagnostic: Diagnostic, emitter: &mut Emitter, sink: Sink<'_>) {
-        match &self.open {
-            Some(call) if call.refused => {}
-            Some(call) if call.waits => self.later.push(diagnostic),
-            _ => emitter.note(diagnostic, sink),
-        }
+    pub(super) fn note(&self, kind: DiagnosticKind, detail: &str, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = self.open.as_ref().filter(|call| !call.refused) else { return };
+        emitter.note(Diagnostic { at: call.at, ..Diagnostic::new(kind, Some(call.index), detail) }, sink);
     }
 
     /// Begins the next member of the arguments: writes its key.
@@ -198,7 +143,6 @@ impl CallBuilder {
         if emitter.arguments.is_empty() {
             return;
         }
-        self.announce(emitter, sink);
         match &mut self.open {
             Some(call) if !call.refused => call.written = written,
             _ => emitter.arguments.clear(),
@@ -232,7 +176,6 @@ impl CallBuilder {
             return;
         }
         emitter.flush(sink);
-        self.announce(emitter, sink);
         if let Some(call) = self.open.as_mut().filter(|call| !call.refused) {
             call.written = Written::Whole;
             sink(Event::ToolCallArguments { index: call.index, json });
@@ -249,11 +192,7 @@ impl CallBuilder {
     }
 
     /// The open call is over. If it is complete, its arguments are closed.
-    pub(super) fn close(&mut self, complete: bool, emitter: &mut Emitter, sink: Sink<'_>) {
-        if self.open.as_ref().is_some_and(|call| call.waits && (call.malformed || !complete)) {
-            return self.abandon(emitter, sink);
-        }
-        self.announce(emitter, sink);
+    pub(super) fn close(&mut self, complete: bool, refusal: &mut Refusal, emitter: &mut Emitter, sink: Sink<'_>) {
         let Some(call) = &self.open else { return };
         let (refused, dropped, at) = (call.refused, call.kept && !complete, call.at);
         if complete && !refused {
@@ -282,24 +221,10 @@ impl CallBuilder {
         if dropped {
             self.count -= 1;
             self.unparsed.clear();
-            return self.refusal.release(emitter, sink);
+            return refusal.release(emitter, sink);
         }
-        self.refusal.forget(emitter);
+        refusal.forget(emitter);
         self.send_unparsed(emitter, sink);
-    }
-
-    /// Something else follows the name of the open call: all of it is broken markup.
-    #[cold]
-    fn abandon(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
-        let Some(call) = self.open.take() else { return };
-        emitter.last = if self.after_line { b'\n' } else { 0 };
-        let name = &self.name.as_str()[self.bare..];
-        emitter.note(Diagnostic { at: call.at, ..Diagnostic::new(DiagnosticKind::AbandonedCall, None, name) }, sink);
-        self.count -= 1;
-        self.id.clear();
-        self.later.clear();
-        self.unparsed.clear();
-        self.refusal.release(emitter, sink);
     }
 
     /// Keeps broken markup in the open call. It is sent after the call, so that no text comes inside a call, unless it

@@ -143,11 +143,7 @@ impl Interpreter {
                 Action::NestedArgument(nesting) => io.nested_argument(nesting),
                 Action::EndNestedArgument(nesting) => io.end_nested_argument(nesting),
                 Action::EndCall => io.end_call(),
-                Action::EndCallIncomplete => {
-                    if !io.end_call_incomplete() {
-                        return false;
-                    }
-                }
+                Action::EndCallIncomplete => io.end_call_incomplete(),
                 Action::EndCalls => io.end_calls(),
                 Action::OpenFence => {
                     if !io.open_fence() {

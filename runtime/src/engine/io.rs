@@ -4,7 +4,7 @@
 //! in `read_values.rs` and `read_object.rs`, and what a step does with its finds is in `actions.rs`. The work itself is done
 //! by the parts of the memory. This file only connects them.
 
-use super::call_builder::{CallBuilder, Written};
+use super::call_builder::Written;
 use super::cursor::{Found, Stretch};
 use super::emitter::Sink;
 use super::fast_path::FastPath;
@@ -27,12 +27,14 @@ pub struct Io<'a> {
     pub(super) input: Input<'a>,
     /// The name that was read last, if it is known to be UTF-8.
     pub(super) captured: Option<&'a str>,
+    /// The id that was read for the next call, likewise.
+    pub(super) captured_id: Option<&'a str>,
     pub(super) sink: &'a mut dyn FnMut(Event<'_>),
 }
 
 impl<'a> Io<'a> {
     pub(super) fn new(memory: &'a mut Memory, options: &'a Options, input: Input<'a>, sink: Sink<'a>) -> Self {
-        Self { memory, options, input, captured: None, sink }
+        Self { memory, options, input, captured: None, captured_id: None, sink }
     }
 
     /// Reads plain text of a channel, up to one of `markers`.
@@ -239,7 +241,7 @@ impl<'a> Io<'a> {
             None => speculation.release(cursor)?,
         };
         readers.reading = Reading::Nothing;
-        self.captured = None;
+        (self.captured, self.captured_id) = (None, None);
         calls.id.clear();
         Some(state)
     }
@@ -248,7 +250,7 @@ impl<'a> Io<'a> {
     /// Returns the state that continues.
     pub(super) fn break_off_call(&mut self, program: &Program) -> StateId {
         let unparsed = closing(program).filter(|_| self.memory.calls.open.is_some());
-        self.close_call(false);
+        self.end_call_incomplete();
         if unparsed.is_some() {
             self.speculate_here(program.content);
         }
@@ -352,7 +354,7 @@ impl<'a> Io<'a> {
     /// Delivers text of a call that was ruled out, up to where the buffered text is settled, or to the end of the turn.
     pub(super) fn flush_refused(&mut self) {
         let to = if self.input.last { self.input.bytes.len() } else { self.memory.settled() };
-        let Memory { cursor, calls: CallBuilder { refusal, .. }, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, refusal, emitter, .. } = &mut *self.memory;
         if refusal.is_open() {
             let (to, more) = cursor.turn_end.map_or((to, !self.input.last), |end| (end.min(to), false));
             refusal.deliver(&self.input, to, more, emitter, self.sink);
@@ -372,7 +374,7 @@ impl<'a> Io<'a> {
 
     /// Ends everything that is open where the output ends.
     pub(super) fn settle(&mut self) {
-        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, calls, refusal, readers, emitter, .. } = &mut *self.memory;
         if readers.reading == Reading::Tagged
             && let Some(abort) = readers.abort
         {
@@ -389,9 +391,7 @@ impl<'a> Io<'a> {
             calls.keep_unparsed(rest, emitter, self.sink);
             cursor.pos += rest.len();
         }
-        // The end of the output cuts it short, so it counts.
-        calls.announce(emitter, self.sink);
-        calls.close(false, emitter, self.sink);
+        calls.close(false, refusal, emitter, self.sink);
         self.flush_refused();
         self.memory.emitter.finish(self.sink);
     }

@@ -4,6 +4,7 @@ use super::call_builder::CallBuilder;
 use super::cursor::Cursor;
 use super::emitter::Emitter;
 use super::fast_path::FastPath;
+use super::refusal::Refusal;
 use super::speculation::Speculation;
 use super::value_readers::ValueReaders;
 use crate::options::Options;
@@ -13,6 +14,7 @@ pub(crate) struct Memory {
     pub(super) cursor: Cursor,
     pub(super) speculation: Speculation,
     pub(super) calls: CallBuilder,
+    pub(super) refusal: Refusal,
     pub(super) readers: ValueReaders,
     pub(super) emitter: Emitter,
     /// What may be done with the next piece without a look at the machine.
@@ -28,6 +30,7 @@ impl Memory {
             cursor: Cursor::default(),
             speculation: Speculation::default(),
             calls: CallBuilder::default(),
+            refusal: Refusal::default(),
             readers: ValueReaders::default(),
             emitter,
             fast_path: FastPath::NONE,
@@ -45,6 +48,6 @@ impl Memory {
         self.emitter.begun = self.emitter.begun.saturating_sub(count);
         self.cursor.rebase(count);
         self.speculation.rebase(count);
-        self.calls.refusal.rebase(count);
+        self.refusal.rebase(count);
     }
 }

@@ -10,7 +10,7 @@ use super::read_values::{Literal, Stop};
 use super::value_readers::{Reading, ValueReaders};
 use crate::byte_set::Begins;
 use crate::fast_paths;
-use crate::message::DiagnosticKind;
+use crate::message::{DiagnosticKind, Event};
 use crate::program::{CallShape, Markers};
 use crate::readers::call_object::CallProgress;
 
@@ -68,6 +68,7 @@ impl<'a> Io<'a> {
                 CallProgress::More | CallProgress::Mismatch => break Found::Wait,
                 CallProgress::Done => break Found::Done,
                 CallProgress::Name(head) => {
+                    self.captured_id = self.slice(pos, head.and_then(|head| head.id));
                     self.announce_object(self.slice(pos, head.map(|head| head.name)));
                     if self.rest_at_once(shape, &stops.begins, end) {
                         break Found::Done;
@@ -130,8 +131,10 @@ impl<'a> Io<'a> {
         cursor.search.work.add(rest.taken);
         let (from, to) = rest.arguments;
         calls.pass_arguments(&self.input, pos + from, pos + to, emitter, self.sink);
-        if rest.id.is_some() {
-            self.object_id();
+        match (rest.id, self.slice(pos, rest.id), self.memory.calls.index()) {
+            (Some(_), Some(id), Some(index)) => (self.sink)(Event::ToolCallId { index, id }),
+            (Some(_), ..) => self.object_id(),
+            (None, ..) => {}
         }
         rest.done
     }
@@ -155,14 +158,15 @@ impl<'a> Io<'a> {
         let Memory { calls, readers, .. } = &mut *self.memory;
         let object = &readers.object;
         let mut invalid = false;
-        if let Some(id) = object.id() {
+        if self.captured_id.is_none()
+            && let Some(id) = object.id()
+        {
             invalid |= !calls.id.set_text(id);
         }
-        match name {
-            Some(name) => _ = calls.name.set(name.as_bytes()),
-            None => invalid |= !calls.name.set_text(object.name()),
+        if name.is_none() {
+            invalid |= !calls.name.set_text(object.name());
         }
-        self.begin_call();
+        self.announce(name);
         if invalid {
             self.memory.emitter.note_invalid_utf8(self.sink);
         }
@@ -173,7 +177,11 @@ impl<'a> Io<'a> {
         let Memory { calls, readers, emitter, .. } = &mut *self.memory;
         let Some(id) = readers.object.id() else { return };
         let valid = calls.id.set_text(id);
-        calls.send_id(emitter, self.sink);
+        emitter.flush(self.sink);
+        if let Some(index) = calls.index() {
+            (self.sink)(Event::ToolCallId { index, id: calls.id.as_str() });
+        }
+        calls.id.clear();
         if !valid {
             emitter.note_invalid_utf8(self.sink);
         }
