@@ -121,8 +121,8 @@ const grammar = (kind) => async (app) => {
   };
 };
 
-const responseTemplate = (reader) => async (app) => {
-  const { responseTemplate: made, tried, held, losses, notes } = await run("export", { source: app.state.source, reader });
+const responseTemplate = async (app) => {
+  const { responseTemplate: made, tried, held, losses, notes } = await run("export", { source: app.state.source });
   const lost = losses.map(({ sentence, conversations }) => `Lost in ${conversations} of them: ${sentence}`);
   return {
     text: JSON.stringify(made, null, 2),
@@ -131,9 +131,7 @@ const responseTemplate = (reader) => async (app) => {
 };
 
 const ARTEFACTS = [
-  { name: "Response template for transformers", needs: "template", make: responseTemplate("transformers") },
-  { name: "Response template for vLLM", needs: "template", make: responseTemplate("vllm") },
-  { name: "Response template for SGLang", needs: "template", make: responseTemplate("sglang") },
+  { name: "Response template for transformers", needs: "template", make: responseTemplate },
   { name: "GBNF for llama.cpp", make: grammar("gbnf") },
   { name: "Structural tag for XGrammar", make: grammar("xgrammar") },
   { name: "Lark for llguidance", make: grammar("llguidance") },
