@@ -314,13 +314,13 @@ impl Builder {
             let (eager, next) = self.target(to);
             actions.extend(eager);
             let literal = &self.graph.literals[index];
-            let is_written = literal.origin == Origin::Canonical;
+            let is_written = literal.origin() == Origin::Canonical;
             actions.extend(match literal.key {
                 MarkerKey::ContentStart => Some(Action::OpenContent),
                 MarkerKey::ContentEnd => Some(Action::CloseContent),
                 _ => None,
             });
-            let transition = transition(literal.key.as_str(), actions, next, literal.origin);
+            let transition = transition(literal.key.as_str(), actions, next, literal.origin());
             let same = |other: &usize| {
                 let other = &self.graph.literals[*other];
                 (&other.core, other.repeats, other.ends_text()) == (&literal.core, literal.repeats, literal.ends_text())
@@ -406,10 +406,10 @@ impl Builder {
         self.names_at(&closure, "", &mut names);
         for (_, index, to) in &closure.literals {
             let next = &self.graph.literals[*index];
-            let (core, Literal { before, origin, .. }) = (next.up_to_name(), next);
+            let (core, before, origin) = (next.up_to_name(), &next.before, next.origin());
             // What no template writes there confirms only a tolerated opener.
-            let opens = literal.origin == Origin::Recovery && literal.role == Role::CallOpen;
-            if *origin == Origin::Recovery && !opens {
+            let opens = literal.origin() == Origin::Recovery && literal.role == Role::CallOpen;
+            if origin == Origin::Recovery && !opens {
                 continue;
             }
             let known = names.len();
@@ -485,9 +485,9 @@ impl Builder {
         }
         for (_, literal, _) in &closure.literals {
             let next = &self.graph.literals[*literal];
-            let (core, Literal { key, origin, role, .. }) = (next.up_to_name(), next);
+            let (core, Literal { key, role, .. }) = (next.up_to_name(), next);
             let ends_text = closes_answer && *role == Role::TurnEnd;
-            if *origin == Origin::Recovery && *key != MarkerKey::ArgumentsPunctuation && !ends_text {
+            if next.rule.is_some() && *key != MarkerKey::ArgumentsPunctuation && !ends_text {
                 continue;
             }
             // The text before the name is enough.

@@ -31,6 +31,8 @@ pub enum Expr {
     Repeat(Box<Expr>),
     /// Once or not at all.
     Option(Box<Expr>),
+    /// A part of the turn with a name. Rules find it by that name; it means the same without.
+    Part(Part, Box<Expr>),
 }
 
 impl Expr {
@@ -48,6 +50,143 @@ impl Expr {
     pub fn repeated(self) -> Self {
         Expr::Repeat(Box::new(self))
     }
+
+    /// This expression as a part of the turn.
+    pub fn named(self, part: Part) -> Self {
+        Expr::Part(part, Box::new(self))
+    }
+
+    /// One of these expressions too.
+    pub fn or(self, others: impl IntoIterator<Item = Expr>) -> Self {
+        let mut choices = match self {
+            Expr::Choice(choices) => choices,
+            other => vec![other],
+        };
+        choices.extend(others);
+        if choices.len() == 1 { choices.remove(0) } else { Expr::Choice(choices) }
+    }
+
+    /// Changes all parts of these kinds, a part within another one first.
+    pub(crate) fn change(&mut self, parts: &[Part], change: &mut impl FnMut(Expr) -> Expr) {
+        self.each(&mut |part, inner| {
+            if parts.contains(&part) {
+                *inner = change(std::mem::replace(inner, Expr::empty()));
+            }
+        });
+    }
+
+    /// Visits all parts, a part within another one first.
+    pub(crate) fn each(&mut self, visit: &mut impl FnMut(Part, &mut Expr)) {
+        match self {
+            Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| item.each(visit)),
+            Expr::Repeat(item) | Expr::Option(item) => item.each(visit),
+            Expr::Part(part, inner) => {
+                inner.each(visit);
+                visit(*part, inner);
+            }
+            Expr::Literal(_) | Expr::Hole(_) | Expr::Action(_) => {}
+        }
+    }
+
+    /// Whether a call may open with a marker that counts only before a text.
+    pub(crate) fn opens_before_text(&self) -> bool {
+        match self {
+            Expr::Literal(literal) => literal.role == Role::CallOpen && literal.in_text == InText::Text,
+            Expr::Sequence(items) | Expr::Choice(items) => items.iter().any(Expr::opens_before_text),
+            Expr::Repeat(item) | Expr::Option(item) | Expr::Part(_, item) => item.opens_before_text(),
+            Expr::Hole(_) | Expr::Action(_) => false,
+        }
+    }
+
+    /// The first part of this kind.
+    pub(crate) fn find(&self, part: Part) -> Option<&Expr> {
+        match self {
+            Expr::Sequence(items) | Expr::Choice(items) => items.iter().find_map(|item| item.find(part)),
+            Expr::Repeat(item) | Expr::Option(item) => item.find(part),
+            Expr::Part(other, inner) if *other == part => Some(inner),
+            Expr::Part(_, inner) => inner.find(part),
+            Expr::Literal(_) | Expr::Hole(_) | Expr::Action(_) => None,
+        }
+    }
+}
+
+/// What a part of a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What a turn may begin with again: its start, or a label.
+    Start,
+    /// The opener of reasoning.
+    ReasoningStart,
+    /// The text of reasoning.
+    Thoughts,
+    /// The closer of reasoning.
+    ReasoningEnd,
+    /// All that may come in a turn, in any order: reasoning, the answer, calls.
+    Sections,
+    /// The text of the answer.
+    Answer,
+    /// All calls of a turn.
+    Calls,
+    /// The first call with the markers before it, or another one with the separator before it.
+    Call,
+    /// The first call, with the markers before it.
+    First,
+    /// Another call, without the separator before it.
+    Next,
+    /// The marker that opens all calls, and the first call after it.
+    Section,
+    /// The first call after the marker that opens all calls.
+    AfterSection,
+    /// The marker that opens a call, and the call after it.
+    Opened,
+    /// A call after the marker that opens it.
+    AfterOpener,
+    /// What may follow an opener that is one tag or token.
+    AfterTag,
+    /// The name of a function with the marker before it, and what follows.
+    Named,
+    /// What follows the name of a function.
+    AfterName,
+    /// The marker after the name of a function.
+    NameEnd,
+    /// The arguments with their closer, and the closers of the call.
+    Rest,
+    /// All arguments, written one by one.
+    Arguments,
+    /// All arguments as one value.
+    Json,
+    /// One argument: its name and its value.
+    Argument,
+    /// Another argument after a separator.
+    NextArgument,
+    /// What follows the name of an argument.
+    AfterKey,
+    /// The marker after the name of an argument.
+    KeyEnd,
+    /// The marker before a value.
+    ValueStart,
+    /// The closer of a raw value.
+    ValueEnd,
+    /// The closer of a value that is a literal.
+    LiteralEnd,
+    /// The closers of a call whose arguments are written one by one.
+    Closers,
+    /// The bracket or tag that closes the arguments of a function.
+    FunctionEnd,
+    /// The closer of a call, and the end of the call.
+    CallEnd,
+    /// A call as one object.
+    Object,
+    /// Calls as objects in one tag or list.
+    Objects,
+    /// The bracket that closes a list of calls.
+    ListEnd,
+    /// The marker before all calls where each call has an opener of its own.
+    Wrapper,
+    /// The end of the turn.
+    End,
+    /// A marker.
+    Marker(MarkerKey),
 }
 
 /// A part of a marker: its core, and the white space that the template writes around it.
@@ -77,11 +216,16 @@ pub struct Literal {
     pub in_text: InText,
     /// The name that belongs into the core, if the marker repeats one.
     pub repeats: Option<RepeatedName>,
-    /// Whether a template writes it.
-    pub origin: Origin,
+    /// The rule that tolerates it; `None` if a template writes it.
+    pub rule: Option<&'static str>,
 }
 
 impl Literal {
+    /// Whether a template writes it.
+    pub fn origin(&self) -> Origin {
+        if self.rule.is_some() { Origin::Recovery } else { Origin::Canonical }
+    }
+
     /// The core up to the name that it repeats, or all of it.
     pub(crate) fn up_to_name(&self) -> &str {
         self.repeats.and_then(|name| self.core.get(..name.at)).unwrap_or(&self.core)

@@ -67,6 +67,7 @@ impl Graph {
                 self.edge(from, Edge::Action(action.clone()), to);
                 to
             }
+            Expr::Part(_, item) => self.add(item, from),
             Expr::Sequence(items) => items.iter().fold(from, |at, item| self.add(item, at)),
             Expr::Choice(items) => {
                 let to = self.node();

@@ -11,11 +11,11 @@ use unjinja_runtime::abi::is_special_token;
 use unjinja_spec::{FormatSpec, Header, MarkerKey, MarkerText, ToolFormat};
 
 /// The markers with which a call may open.
-pub(super) const OPENERS: [MarkerKey; 3] =
+pub(in crate::lower) const OPENERS: [MarkerKey; 3] =
     [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
 
 /// A spec, and what lowering adds to it.
-pub(super) struct Source<'s> {
+pub(in crate::lower) struct Source<'s> {
     spec: Cow<'s, FormatSpec>,
     /// The markers that are not taken apart, because a part of them would be mistaken for another marker.
     whole: &'s BTreeSet<MarkerKey>,
@@ -32,7 +32,7 @@ impl Deref for Source<'_> {
 }
 
 impl<'s> Source<'s> {
-    pub(super) fn new(spec: &'s FormatSpec, whole: &'s BTreeSet<MarkerKey>) -> Self {
+    pub(in crate::lower) fn new(spec: &'s FormatSpec, whole: &'s BTreeSet<MarkerKey>) -> Self {
         let layout = MarkerText::new(&spec.reasoning.end);
         if spec.content.header == Header::default() && (layout.before.is_empty() || !layout.is_layout()) {
             return Self { spec: Cow::Borrowed(spec), whole, headers: Vec::new() };
@@ -70,7 +70,7 @@ impl<'s> Source<'s> {
 
     /// Whether calls are written like `name(key="value", …)`: call expressions, and those whose template prints text between quotes
     /// as it is. A model that writes such calls writes literals.
-    pub(super) fn is_expression(&self) -> bool {
+    pub(in crate::lower) fn is_expression(&self) -> bool {
         let (function, arguments) = (&self.tools.function, &self.tools.arguments);
         let brackets = (function.name_suffix.trim(), function.close.trim());
         match self.tools.format {
@@ -86,7 +86,7 @@ impl<'s> Source<'s> {
     }
 
     /// The sign after the name of an argument, and the quote around its value, where the template writes any text between quotes.
-    pub(super) fn quoted_by(&self) -> Option<(&'static str, &str)> {
+    pub(in crate::lower) fn quoted_by(&self) -> Option<(&'static str, &str)> {
         let arguments = &self.tools.arguments;
         let opener = arguments.name_suffix.trim();
         let quote = arguments.value_suffix.trim();
@@ -94,17 +94,25 @@ impl<'s> Source<'s> {
         (!quote.is_empty()).then_some((sign, quote))
     }
 
+    /// Whether the values of arguments are told apart by nothing but the schema of the tool.
+    pub(in crate::lower) fn is_untyped(&self) -> bool {
+        let arguments = &self.tools.arguments;
+        self.tools.format == ToolFormat::TagWithTagged
+            && arguments.type_prefix.trim().is_empty()
+            && arguments.other_name_suffix.is_empty()
+    }
+
     /// Whether a special token announces every call.
-    pub(super) fn is_announced(&self) -> bool {
+    pub(in crate::lower) fn is_announced(&self) -> bool {
         OPENERS.iter().any(|key| is_special_token(MarkerText::new(self.marker(*key)).core.as_bytes()))
     }
 
-    pub(super) fn is_whole(&self, key: MarkerKey) -> bool {
+    pub(in crate::lower) fn is_whole(&self, key: MarkerKey) -> bool {
         self.whole.contains(&key)
     }
 
     /// The headers that a model may write for a marker, without the marker's own text.
-    pub(super) fn headers(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
+    pub(in crate::lower) fn headers(&self, key: MarkerKey) -> impl Iterator<Item = &str> {
         self.headers.iter().filter(move |(other, _)| *other == key).map(|(_, text)| text.as_str())
     }
 }

@@ -1,28 +1,36 @@
 //! The building blocks of a plan: markers as literals, and sequences in which white space belongs to its neighbours.
 
-use unjinja_runtime::abi::{Hole, InText, NameOf, Origin, RepeatedName, is_special_token};
+use unjinja_runtime::abi::{Hole, InText, NameOf, RepeatedName, is_special_token};
 use unjinja_spec::{ContentMode, MarkerKey, MarkerText, REPEATED_NAME, ReasoningMode, begins_tag};
 
 use super::source::Source;
-use super::variants;
-use crate::plan::{Expr, Literal, Role};
+use crate::plan::{Expr, Literal, Part, Role};
 
-pub(super) fn hole(reads: Hole) -> Expr {
+pub(in crate::lower) fn hole(reads: Hole) -> Expr {
     Expr::Hole(reads.into())
 }
 
-pub(super) fn sequence(items: Vec<Expr>) -> Expr {
-    let mut flat: Vec<Expr> = Vec::new();
-    for item in items {
-        match item {
-            Expr::Sequence(inner) => flat.extend(inner),
-            other => flat.push(other),
-        }
+/// The plan without the names of its parts, and with all white space at the markers that it belongs to.
+pub(in crate::lower) fn normalised(expr: Expr) -> Expr {
+    let all = |items: Vec<Expr>| items.into_iter().map(normalised).collect();
+    match expr {
+        Expr::Part(_, item) => normalised(*item),
+        // White space alone belongs to what comes before it or after it.
+        Expr::Sequence(items) if items.iter().all(is_empty) => Expr::Sequence(flat(all(items))),
+        Expr::Sequence(items) => sequence(all(items)),
+        Expr::Choice(items) => Expr::Choice(all(items)),
+        Expr::Repeat(item) => normalised(*item).repeated(),
+        Expr::Option(item) => sequence(vec![normalised(*item)]).optional(),
+        other => other,
     }
+}
+
+/// These one after the other. A marker of white space alone becomes white space of its neighbours.
+pub(in crate::lower) fn sequence(items: Vec<Expr>) -> Expr {
     // A marker of white space alone becomes layout of its neighbours.
     let mut out: Vec<Expr> = Vec::new();
     let mut layout = String::new();
-    for item in flat {
+    for item in flat(items) {
         match item {
             Expr::Literal(literal) if literal.core.is_empty() => match out.last_mut() {
                 Some(last) if ends_in_marker(last) => add_layout(last, &literal.before),
@@ -54,6 +62,14 @@ pub(super) fn sequence(items: Vec<Expr>) -> Expr {
     Expr::Sequence(out)
 }
 
+fn flat(items: Vec<Expr>) -> Vec<Expr> {
+    let parts = |item| match item {
+        Expr::Sequence(inner) => inner,
+        other => vec![other],
+    };
+    items.into_iter().flat_map(parts).collect()
+}
+
 /// Whether an expression ends in a marker, whatever is chosen.
 fn ends_in_marker(expr: &Expr) -> bool {
     match expr {
@@ -76,28 +92,18 @@ fn add_layout(expr: &mut Expr, layout: &str) {
 
 /// A marker as its parts, so that a model may leave out the white space between them. If other texts count as the marker
 /// too, any of them is accepted.
-pub(super) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
+pub(in crate::lower) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) -> Expr {
     let text = spec.marker(key);
     let others = spec.alternatives.get(&key).into_iter().flatten().map(String::as_str);
     let is_marker = |text: &&str| !MarkerText::new(text).is_layout();
     let texts = std::iter::once(text).chain(others).chain(spec.headers(key)).filter(is_marker);
-    let mut choices: Vec<Expr> = texts.map(|text| sequence(vec![marker_parts(spec, key, text, role)])).collect();
-    let others = variants::others(spec, key, text).into_iter();
-    let whole = MarkerText::new(text);
-    let other = |core: String| {
-        let (before, after) = (whole.before.to_owned(), whole.after.to_owned());
-        // A token alone opens a call only before the name of a tool.
-        let opens = role == Role::CallOpen && is_special_token(core.as_bytes());
-        // The name of a function has no line break in it, but text that is no call may.
-        let confirm = opens || (key == MarkerKey::FunctionNameSuffix && core.ends_with('\n'));
-        Literal { before, after, confirm, named_next: opens, ..tolerated(key, &core, role) }
-    };
-    choices.extend(others.map(|core| Expr::Literal(other(core))));
-    match (choices.len(), is_marker(&text)) {
+    let choices: Vec<Expr> = texts.map(|text| sequence(vec![marker_parts(spec, key, text, role)])).collect();
+    let marker = match (choices.len(), is_marker(&text)) {
         (0, _) | (1, true) => marker_parts(spec, key, text, role),
         (_, true) => Expr::Choice(choices),
         (_, false) => Expr::Choice(choices).optional(),
-    }
+    };
+    marker.named(Part::Marker(key))
 }
 
 fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Expr {
@@ -175,7 +181,7 @@ fn ends_reasoning(spec: &Source<'_>) -> bool {
 const CLOSERS: [MarkerKey; 4] =
     [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose, MarkerKey::CallEnd, MarkerKey::SectionEnd];
 
-pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Literal {
+pub(in crate::lower) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Literal {
     let (core, repeats) = without_name(key, text.core);
     Literal {
         key,
@@ -190,19 +196,12 @@ pub(super) fn literal(key: MarkerKey, text: MarkerText<'_>, role: Role) -> Liter
         line: false,
         in_text: InText::Marker,
         repeats,
-        origin: Origin::Canonical,
+        rule: None,
     }
 }
 
-/// A literal that no template writes at this place. White space around it is not part of it.
-pub(super) fn tolerated(key: MarkerKey, core: &str, role: Role) -> Literal {
-    let literal = literal(key, MarkerText::new(""), role);
-    let (core, repeats) = without_name(key, core);
-    Literal { core, repeats, origin: Origin::Recovery, ..literal }
-}
-
 /// The core of a marker without the name that it repeats, and where that name belongs.
-fn without_name(key: MarkerKey, core: &str) -> (String, Option<RepeatedName>) {
+pub(in crate::lower) fn without_name(key: MarkerKey, core: &str) -> (String, Option<RepeatedName>) {
     match core.split_once(REPEATED_NAME).filter(|_| key.may_repeat_name()) {
         Some((before, after)) => {
             ([before, after].concat(), Some(RepeatedName { of: NameOf::Function, at: before.len() }))
@@ -212,44 +211,46 @@ fn without_name(key: MarkerKey, core: &str) -> (String, Option<RepeatedName>) {
 }
 
 /// The brace that opens the arguments. It is left for the reader of the arguments.
-pub(super) fn opening_brace() -> Expr {
+pub(in crate::lower) fn opening_brace() -> Expr {
     Expr::Literal(Literal { peek: true, ..literal(MarkerKey::ArgumentsPunctuation, MarkerText::new("{"), Role::Inner) })
 }
 
-pub(super) fn symbol(text: &str, role: Role) -> Expr {
+pub(in crate::lower) fn symbol(text: &str, role: Role) -> Expr {
     Expr::Literal(literal(MarkerKey::CallPunctuation, MarkerText::new(text), role))
 }
 
-pub(super) fn is_empty(expr: &Expr) -> bool {
+pub(in crate::lower) fn is_empty(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(literal) => literal.core.is_empty(),
         Expr::Sequence(items) => items.iter().all(is_empty),
         Expr::Option(item) => is_empty(item),
         Expr::Choice(items) => items.iter().all(is_empty),
+        Expr::Part(_, item) => is_empty(item),
         _ => false,
     }
 }
 
 /// Whether an expression begins with a tag that is so long that prose hardly contains it by chance.
-pub(super) fn is_tag(expr: &Expr) -> bool {
+pub(in crate::lower) fn is_tag(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(literal) => begins_tag(&literal.core) && literal.core.len() >= 4,
         Expr::Sequence(items) => items.first().is_some_and(is_tag),
         Expr::Choice(items) => items.iter().all(is_tag),
+        Expr::Part(_, item) => is_tag(item),
         _ => false,
     }
 }
 
 /// A marker of white space with a line break in it as a literal: the line break, and the white space next to it. `None` if
 /// the marker is anything else.
-pub(super) fn line_break(spec: &Source<'_>, key: MarkerKey) -> Option<Literal> {
+pub(in crate::lower) fn line_break(spec: &Source<'_>, key: MarkerKey) -> Option<Literal> {
     let text = spec.marker(key);
     let (before, after) = text.split_once('\n').filter(|_| MarkerText::new(text).is_layout())?;
     Some(literal(key, MarkerText { core: "\n", before, after }, Role::Inner))
 }
 
 /// The markers of these keys, each recognised but not consumed, where names confirm them too.
-pub(super) fn seen_ahead(spec: &Source<'_>, keys: &[MarkerKey]) -> Expr {
+pub(in crate::lower) fn seen_ahead(spec: &Source<'_>, keys: &[MarkerKey]) -> Expr {
     let first = |key: &MarkerKey| {
         let text = MarkerText::pieces(spec.marker(*key)).into_iter().next().filter(|text| !text.is_layout())?;
         let literal = literal(*key, text, Role::Inner);
@@ -259,7 +260,7 @@ pub(super) fn seen_ahead(spec: &Source<'_>, keys: &[MarkerKey]) -> Expr {
 }
 
 /// Makes the first literal count only if something follows that may come after it.
-pub(super) fn confirmed(expr: Expr) -> Expr {
+pub(in crate::lower) fn confirmed(expr: Expr) -> Expr {
     match expr {
         Expr::Literal(literal) => Expr::Literal(Literal { confirm: true, ..literal }),
         Expr::Sequence(mut items) => {
@@ -269,12 +270,7 @@ pub(super) fn confirmed(expr: Expr) -> Expr {
             Expr::Sequence(items)
         }
         Expr::Choice(items) => Expr::Choice(items.into_iter().map(confirmed).collect()),
+        Expr::Part(part, item) => confirmed(*item).named(part),
         other => other,
     }
-}
-
-/// The parts of a marker that identify it: its tags. Where there are words between them, all that has no white space in it.
-pub(super) fn parts(text: &str) -> Vec<&str> {
-    let pieces = MarkerText::pieces(text).into_iter();
-    pieces.flat_map(|piece| if piece.has_words() { vec![piece.core] } else { piece.tags() }).collect()
 }

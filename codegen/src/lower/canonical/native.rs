@@ -1,0 +1,117 @@
+//! Calls that are JSON objects or Python dicts.
+
+use std::borrow::Cow;
+
+use unjinja_runtime::abi::{Action, CallShape, Hole};
+use unjinja_spec::MarkerKey;
+
+use super::build::{hole, is_empty, marker, opening_brace, symbol};
+use super::source::Source;
+use super::tagged::{all_calls, end_of_call};
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) fn calls(spec: &Source<'_>) -> Expr {
+    let tools = &spec.tools;
+    let section = marker(spec, MarkerKey::SectionStart, Role::CallOpen);
+    let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
+    let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
+    let bare = is_bare(spec);
+    let object = Expr::Sequence(vec![hole(Hole::Object(shape(spec).into())).named(Part::Object), end_of_call(end)]);
+    if is_named(spec) {
+        return named(spec, section, start, object);
+    }
+    if bare {
+        return bare_calls(object);
+    }
+    if tools.tools_array_wrapped {
+        let more = another(vec![symbol(",", Role::Inner), start.clone(), object.clone()]);
+        let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
+        let list = vec![symbol("[", Role::Inner).optional(), start, object, more, list_end(), section_end.optional()];
+        let list = Expr::Sequence(list).named(Part::Objects).named(Part::AfterSection);
+        let calls = Expr::Sequence(vec![section, list]).named(Part::Section);
+        return Expr::Sequence(vec![Expr::Action(Action::Speculate), calls]);
+    }
+    let call = |opener: Vec<Expr>| {
+        let object = object.clone().named(Part::Objects).named(Part::AfterOpener);
+        Expr::Sequence([opener, vec![object]].concat())
+    };
+    let first = Expr::Sequence(vec![section.named(Part::Wrapper), call(vec![start.clone()]).named(Part::Opened)]);
+    all_calls(spec, first.named(Part::First), call(vec![start]).named(Part::Opened).named(Part::Next))
+}
+
+/// Whether only the objects themselves announce a call.
+pub(in crate::lower) fn is_bare(spec: &Source<'_>) -> bool {
+    let start = [MarkerKey::SectionStart, MarkerKey::CallStart].map(|key| marker(spec, key, Role::CallOpen));
+    start.iter().all(is_empty)
+}
+
+/// Whether the name comes before the object too. Then it announces the call there.
+pub(in crate::lower) fn is_named(spec: &Source<'_>) -> bool {
+    let function = &spec.tools.function;
+    [&function.name_prefix, &function.name_suffix].iter().any(|text| !text.trim().is_empty())
+}
+
+/// How a call is written as an object.
+pub(in crate::lower) fn shape(spec: &Source<'_>) -> CallShape {
+    let tools = &spec.tools;
+    CallShape {
+        function_field: tools.function_field.clone().into(),
+        name_field: tools.name_field.clone().into(),
+        args_field: tools.args_field.clone().into(),
+        id_field: if tools.id_field.is_empty() { tools.gen_id_field.clone() } else { tools.id_field.clone() }.into(),
+        keys: other_keys(spec).into(),
+        name_is_key: tools.fun_name_is_key,
+        python: tools.uses_python_dicts,
+        strict: is_bare(spec) && !is_named(spec),
+        announced: is_named(spec),
+        args_as_text: tools.args_as_text,
+    }
+}
+
+/// The keys that a template writes in a call in addition to those with a known meaning.
+fn other_keys(spec: &Source<'_>) -> Vec<Cow<'static, str>> {
+    let tools = &spec.tools;
+    let known = [&tools.function_field, &tools.name_field, &tools.args_field, &tools.id_field, &tools.gen_id_field];
+    tools.parameter_order.iter().filter(|key| !known.contains(key)).map(|key| key.clone().into()).collect()
+}
+
+/// Calls whose name is before the object and in it.
+fn named(spec: &Source<'_>, section: Expr, start: Expr, object: Expr) -> Expr {
+    let call = Expr::Sequence(vec![
+        start,
+        marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen),
+        hole(Hole::Name),
+        Expr::Action(Action::StartCall),
+        marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner),
+        opening_brace(),
+        object,
+    ]);
+    let first = Expr::Sequence(vec![section.named(Part::Wrapper), call.clone()]);
+    all_calls(spec, first, call)
+}
+
+/// One call, several calls one after the other, or a list.
+fn bare_calls(object: Expr) -> Expr {
+    let opener = |core: &'static str, peek: bool| match symbol(core, Role::CallOpen) {
+        // What follows decides whether a bracket opens a call or is prose.
+        Expr::Literal(literal) => Expr::Literal(Literal { peek, confirm: true, ..literal }),
+        other => other,
+    };
+    let speculate = || Expr::Action(Action::Speculate);
+    let brace = opener("{", true);
+    let more = another(vec![symbol(",", Role::Inner), object.clone()]);
+    let list = Expr::Sequence(vec![speculate(), opener("[", false), object.clone(), more, list_end()]);
+    let separator = Expr::Choice(vec![symbol(",", Role::Inner), symbol(";", Role::Inner)]).optional();
+    let next = another(vec![separator, brace.clone(), object.clone()]);
+    Expr::Choice(vec![list, Expr::Sequence(vec![speculate(), brace, object, next])])
+}
+
+/// Any number of other calls that begin so.
+fn another(items: Vec<Expr>) -> Expr {
+    Expr::Sequence([vec![Expr::Action(Action::Speculate)], items].concat()).repeated()
+}
+
+/// The bracket that closes a list of calls.
+pub(in crate::lower) fn list_end() -> Expr {
+    symbol("]", Role::Inner).named(Part::ListEnd).optional()
+}

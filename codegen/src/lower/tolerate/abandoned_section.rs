@@ -1,0 +1,28 @@
+//! The turn ends directly after the special token that opens all calls.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::MarkerKey;
+
+use super::facts::{ends_before_more, is_special};
+use super::{Rule, marker};
+use crate::lower::canonical::build::normalised;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "calls that are opened and not written", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let is_literal = |form: &Expr| matches!(form, Expr::Literal(literal) if is_special(&literal.core));
+    let is_token = match &normalised(marker(spec, MarkerKey::SectionStart, Role::CallOpen)) {
+        Expr::Choice(forms) => forms.iter().all(is_literal),
+        form => is_literal(form),
+    };
+    if !is_token {
+        return;
+    }
+    let ended = |end: Literal| {
+        let end = Literal { peek: true, role: Role::Inner, ..end };
+        Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)])
+    };
+    turn.change(&[Part::AfterSection], &mut |call| call.or(ends_before_more(spec).into_iter().map(ended)));
+}

@@ -1,0 +1,18 @@
+//! The bars and low lines of a marker are those of ASCII, if no marker is written so.
+
+use unjinja_spec::MarkerText;
+
+use super::{Rule, or_forms};
+use crate::lower::canonical::source::Source;
+use crate::plan::Expr;
+
+pub(super) const RULE: Rule = Rule { name: "bars of ASCII", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    or_forms(spec, turn, |_, text| {
+        let core = MarkerText::new(text).core;
+        let folded = core.replace('｜', "|").replace('▁', "_");
+        let is_new = folded != core && spec.markers().all(|(_, text)| !text.contains(&folded));
+        is_new.then_some(folded).into_iter().collect()
+    });
+}

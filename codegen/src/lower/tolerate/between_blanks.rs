@@ -1,0 +1,34 @@
+//! A value is between blanks, where the template puts it on lines of its own.
+
+use unjinja_runtime::abi::{Action, Hole};
+use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
+
+use super::missing_value_closer::without_closer;
+use super::{Rule, part};
+use crate::lower::canonical::arguments::by_schema;
+use crate::lower::canonical::build::{confirmed, hole, is_empty};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a value between blanks", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let arguments = &spec.tools.arguments;
+    let (opener, closer) = (MarkerText::new(&arguments.name_suffix), MarkerText::new(&arguments.value_suffix));
+    let begins_line = [opener.after, &arguments.value_prefix].concat() == "\n";
+    let on_lines = begins_line && closer.before == "\n" && begins_tag(closer.core);
+    if !on_lines || arguments.nested || arguments.cdata || !spec.is_untyped() {
+        return;
+    }
+    let closers = [format!(" {}", closer.core), closer.core.to_owned()];
+    let closers = closers.iter().map(|core| confirmed(part(MarkerKey::ArgumentValueSuffix, core)));
+    let unclosed = [without_closer(spec)].into_iter().filter(|expr| !is_empty(expr));
+    let value = Expr::Sequence(vec![
+        Expr::Action(Action::Argument(by_schema(spec))),
+        part(MarkerKey::ArgumentNameSuffix, &format!("{} ", opener.core)),
+        hole(Hole::Value),
+        Expr::Action(Action::EndArgument),
+        Expr::Choice(closers.chain(unclosed).collect()),
+    ]);
+    turn.change(&[Part::AfterKey], &mut |own| own.or([value.clone()]));
+}

@@ -1,0 +1,33 @@
+//! A call that does not begin with a special token is in a code fence of the answer: it is an example.
+
+use unjinja_runtime::Channel;
+use unjinja_runtime::abi::Action;
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::facts::{FENCE, holds_fences};
+use super::{Rule, tolerated};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Openers, Part, PlanHole, Role};
+
+pub(super) const RULE: Rule = Rule { name: "a call in a code fence", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    turn.change(&[Part::Answer], &mut |text| match text {
+        Expr::Hole(mut hole) => {
+            hole.until.push(Role::Fence);
+            Expr::Hole(hole)
+        }
+        other => other,
+    });
+    if spec.tools.format == ToolFormat::None || spec.is_announced() || holds_fences(spec) {
+        return;
+    }
+    // A model that shows how a call is written does not write special tokens.
+    let fence = |role| Expr::Literal(tolerated(MarkerKey::CodeFence, FENCE, role));
+    let until =
+        vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::FenceEnd];
+    let hole = Expr::Hole(PlanHole::text(Channel::Content, until, Openers::Tokens));
+    let close = Expr::Sequence(vec![fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]).optional();
+    let code = Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close]);
+    turn.change(&[Part::Sections], &mut |sections| sections.or([code.clone()]));
+}

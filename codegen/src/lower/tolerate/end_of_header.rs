@@ -1,0 +1,20 @@
+//! Only the end of a header is left of it, before an answer.
+
+use unjinja_runtime::abi::InText;
+use unjinja_spec::{MarkerKey, MarkerText};
+
+use super::facts::is_special;
+use super::{Rule, tolerated};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "only the end of a header", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let end = MarkerText::new(&spec.content.header.end).core;
+    if is_special(end) {
+        let end = tolerated(MarkerKey::ContentStart, end, Role::ContentWrapper);
+        let end = Expr::Literal(Literal { in_text: InText::Text, ..end });
+        turn.change(&[Part::Sections], &mut |sections| sections.or([end.clone()]));
+    }
+}

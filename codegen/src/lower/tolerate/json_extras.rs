@@ -1,0 +1,61 @@
+//! Braces too many, and code fences, are around JSON; a call that is written as JSON is a Python dict; several objects are in one tag.
+
+use unjinja_runtime::abi::{Action, CallShape, Hole};
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::facts::{after_json, fence};
+use super::{Rule, ahead, marked, marker, tolerated};
+use crate::lower::canonical::build::{hole, is_tag, opening_brace, symbol};
+use crate::lower::canonical::native::{is_bare, list_end, shape};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+/// How a Python dict begins, if it is not JSON.
+const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];
+
+pub(super) const RULE: Rule = Rule { name: "braces and fences around JSON", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    turn.change(&[Part::Json], &mut |json| Expr::Sequence(vec![fence(spec), json, after_json(spec, true)]));
+    if spec.tools.format != ToolFormat::JsonNative {
+        return;
+    }
+    let is_marked = !is_bare(spec);
+    let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
+    turn.change(&[Part::Objects], &mut |calls| match calls {
+        Expr::Sequence(items) if !spec.tools.tools_array_wrapped => {
+            Expr::Sequence(vec![fence(spec), several(items, is_tag(&start))])
+        }
+        other => Expr::Sequence(vec![fence(spec), other]),
+    });
+    turn.change(&[Part::ListEnd], &mut |end| Expr::Sequence(vec![end, after_json(spec, is_marked)]));
+    turn.change(&[Part::Object], &mut |_| object(spec, is_marked));
+}
+
+/// Several objects after one opener, in a list, or one after the other if each has an opener of its own.
+fn several(items: Vec<Expr>, is_tagged: bool) -> Expr {
+    let Some((object, end)) = items.split_first() else { return Expr::empty() };
+    let again = is_tagged.then(|| marked(opening_brace()));
+    let next = symbol(",", Role::Inner).or(again);
+    let more = vec![Expr::Action(Action::EndCall), Expr::Action(Action::Speculate), next, object.clone()];
+    let list = vec![symbol("[", Role::Inner).optional(), object.clone(), Expr::Sequence(more).repeated(), list_end()];
+    Expr::Sequence([list, end.to_vec()].concat())
+}
+
+/// A call as one JSON object or as a Python dict, whichever of the two the template writes.
+fn object(spec: &Source<'_>, is_marked: bool) -> Expr {
+    let object =
+        |shape: CallShape| Expr::Sequence(vec![hole(Hole::Object(shape.into())), after_json(spec, is_marked)]);
+    let shape = shape(spec);
+    // A Python dict may be JSON anyway.
+    if shape.python || !is_marked {
+        return object(shape);
+    }
+    let begins = BEGIN_DICT.map(|core| ahead(MarkerKey::CallPunctuation, core));
+    let dict = object(CallShape { python: true, ..shape.clone() });
+    let own = Expr::Choice(vec![Expr::Sequence(vec![Expr::Choice(begins.into()), dict]), object(shape)]);
+    // A brace too many before the object.
+    let brace =
+        Literal { followed_by: vec!["{".to_owned()], ..tolerated(MarkerKey::CallPunctuation, "{", Role::Inner) };
+    Expr::Sequence(vec![Expr::Literal(brace).optional(), own])
+}

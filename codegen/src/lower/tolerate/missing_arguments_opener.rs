@@ -1,0 +1,31 @@
+//! After a special token and an offered name, the marker before the arguments is missing.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::{CallIdPosition, ToolFormat};
+
+use super::{Rule, marked, start_of};
+use crate::lower::canonical::build::opening_brace;
+use crate::lower::canonical::source::Source;
+use crate::lower::canonical::tagged::needs_brace;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a missing marker before the arguments", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    if spec.tools.format != ToolFormat::TagWithJson || needs_brace(spec) || !spec.is_announced() {
+        return;
+    }
+    turn.change(&[Part::AfterName], &mut |call| {
+        let start = match spec.tools.call_id.position {
+            CallIdPosition::InName => turn_start(&call),
+            _ => Action::StartOffered,
+        };
+        let Some(rest) = call.find(Part::Rest).cloned() else { return call };
+        call.or([Expr::Sequence(vec![Expr::Action(start), marked(opening_brace()), rest.named(Part::Rest)])])
+    });
+}
+
+/// How a call with a label begins.
+fn turn_start(call: &Expr) -> Action {
+    start_of(call).cloned().unwrap_or(Action::StartCall)
+}

@@ -1,0 +1,28 @@
+//! After the special token that opens all calls, the opener of the first is missing, and a special token follows the name.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::{CallIdPosition, MarkerText, ToolFormat};
+
+use super::facts::is_special;
+use super::{Rule, by_name, own_and_others};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a missing opener of the first call", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let Some(named) = turn.find(Part::Named).cloned().filter(|_| is_told_by_suffix(spec)) else { return };
+    let known = (spec.tools.call_id.position != CallIdPosition::InName).then_some(Action::StartKnown);
+    let call = by_name(&named, known, |prefix| own_and_others(&prefix).0);
+    turn.change(&[Part::AfterSection], &mut |first| first.or([call.clone()]));
+}
+
+/// Whether the special token after a name tells a call that lacks its own opener, after the special token that opens all calls.
+fn is_told_by_suffix(spec: &Source<'_>) -> bool {
+    let tools = &spec.tools;
+    let suffixes = [&tools.function.name_suffix, &tools.arguments.start];
+    let first = suffixes.into_iter().map(|text| MarkerText::new(text).core).find(|core| !core.is_empty());
+    let markers = [MarkerText::new(&tools.section_start).core, MarkerText::new(&tools.per_call_start).core];
+    let mut all = markers.into_iter().chain(Some(first.unwrap_or_default()));
+    tools.format == ToolFormat::TagWithJson && all.all(is_special)
+}

@@ -1,0 +1,46 @@
+//! The closers of a call are missing: another call opens, or something else follows.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::{MarkerKey, MarkerText};
+
+use super::facts::{core, missing};
+use super::{Rule, ahead, mark, marker};
+use crate::lower::canonical::build::{is_empty, is_tag, literal};
+use crate::lower::canonical::source::Source;
+use crate::lower::canonical::tagged::is_bracketed;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "missing closers of a call", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    if is_bracketed(spec) {
+        return;
+    }
+    let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
+    let outer = (!is_empty(&end) && !core(spec, MarkerKey::FunctionClose).is_empty())
+        .then(|| Expr::Sequence(vec![end, Expr::Action(Action::EndCall)]));
+    turn.change(&[Part::Closers], &mut |closers| {
+        let nothing_closes = closers == Expr::Choice(vec![Expr::Action(Action::EndCall)]);
+        let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete));
+        closers.or(outer.clone().into_iter().chain(next_call(spec)).chain(unknown_closer(spec)).chain(incomplete))
+    });
+}
+
+/// The opener of the next call.
+fn next_call(spec: &Source<'_>) -> Option<Expr> {
+    let core = |key: &MarkerKey| core(spec, *key);
+    let closer = [MarkerKey::CallEnd, MarkerKey::FunctionClose].iter().map(core).find(|core| !core.is_empty())?;
+    let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
+    let (key, opener) = openers.iter().map(|key| (*key, core(key))).find(|(_, core)| !core.is_empty())?;
+    let opener = ahead(key, opener);
+    is_tag(&opener).then(|| Expr::Sequence(vec![opener, missing(closer), Expr::Action(Action::EndCall)]))
+}
+
+/// The beginning of a closer where no argument is open. A closing tag other than those of the call cannot begin an argument; it is
+/// left for what follows.
+fn unknown_closer(spec: &Source<'_>) -> Option<Expr> {
+    let text = MarkerText::new(&spec.tools.arguments.close_prefix);
+    let closer = literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner);
+    let closer = Expr::Literal(mark(Literal { peek: true, ..closer }));
+    (!is_empty(&closer)).then(|| Expr::Sequence(vec![closer, Expr::Action(Action::EndCallIncomplete)]))
+}

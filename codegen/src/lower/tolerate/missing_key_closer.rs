@@ -1,0 +1,19 @@
+//! The tag that closes the name of an argument is missing before the opener of its value.
+
+use unjinja_spec::{MarkerKey, MarkerText};
+
+use super::facts::{core, missing};
+use super::{Rule, ahead};
+use crate::lower::canonical::build::is_tag;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a missing closer of a key", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let closer = MarkerText::new(&spec.tools.arguments.name_suffix).core;
+    let opener = ahead(MarkerKey::ArgumentValuePrefix, core(spec, MarkerKey::ArgumentValuePrefix));
+    if closer.starts_with("</") && is_tag(&opener) {
+        turn.change(&[Part::KeyEnd], &mut |own| own.or([Expr::Sequence(vec![opener.clone(), missing(closer)])]));
+    }
+}

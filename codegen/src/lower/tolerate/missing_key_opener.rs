@@ -1,0 +1,22 @@
+//! The opener of the first argument's name is missing, so that it is one word with the function's name, or white space is between them.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::ToolFormat;
+
+use super::Rule;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a missing opener of a key", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    if spec.tools.format != ToolFormat::TagWithTagged || !spec.tools.arguments.name_suffix.trim().starts_with("</") {
+        return;
+    }
+    turn.change(&[Part::AfterName], &mut |call| {
+        let [key, rest] = [Part::AfterKey, Part::Rest].map(|part| call.find(part).cloned());
+        let (Some(key), Some(rest)) = (key, rest) else { return call };
+        let key = key.named(Part::AfterKey);
+        call.or([Expr::Sequence(vec![Expr::Action(Action::StartSplit), key, rest.named(Part::Rest)])])
+    });
+}

@@ -1,0 +1,39 @@
+//! A raw value has no closer, but its call has: the value ends with the call.
+
+use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
+
+use super::facts::{core, missing};
+use super::{Rule, mark};
+use crate::lower::canonical::build::{is_empty, seen_ahead};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a missing closer of a value", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let end = without_closer(spec);
+    if !is_empty(&end) {
+        turn.change(&[Part::ValueEnd], &mut |own| own.or([end.clone()]));
+    }
+}
+
+/// The end of the call: the tags that close it, with what may follow them.
+pub(super) fn without_closer(spec: &Source<'_>) -> Expr {
+    let own = MarkerText::new(&spec.tools.arguments.value_suffix);
+    let is_closer = |key: &MarkerKey| begins_tag(core(spec, *key)) && !own.core.is_empty() && core(spec, *key) != own.core;
+    let closers: Vec<MarkerKey> =
+        [MarkerKey::FunctionClose, MarkerKey::CallEnd].into_iter().filter(is_closer).collect();
+    if closers.is_empty() || !begins_tag(own.core) {
+        return Expr::empty();
+    }
+    let tolerate = |expr| match expr {
+        // The white space before it is that of the closer that is missing.
+        Expr::Literal(literal) => Expr::Literal(mark(Literal { before: own.before.to_owned(), ..literal })),
+        other => other,
+    };
+    let ahead = match seen_ahead(spec, &closers) {
+        Expr::Choice(choices) => Expr::Choice(choices.into_iter().map(tolerate).collect()),
+        other => tolerate(other),
+    };
+    Expr::Sequence(vec![ahead, missing(own.core)])
+}

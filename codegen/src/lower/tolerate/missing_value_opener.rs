@@ -1,0 +1,20 @@
+//! A value begins without its opener after the tag that closes its name.
+
+use unjinja_spec::MarkerText;
+
+use super::Rule;
+use super::facts::missing;
+use crate::lower::canonical::build::is_tag;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a missing opener of a value", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let arguments = &spec.tools.arguments;
+    if MarkerText::new(&arguments.name_suffix).tags().last().is_none_or(|tag| !tag.starts_with("</")) {
+        return;
+    }
+    let opener = MarkerText::new(&arguments.value_prefix).core;
+    turn.change(&[Part::ValueStart], &mut |own| if is_tag(&own) { own.or([missing(opener)]) } else { own });
+}

@@ -1,0 +1,34 @@
+//! The marker that opens all calls, or the outer tag of a call, is missing before a tag that opens a call.
+
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::{Rule, marker};
+use crate::lower::canonical::build::{is_empty, is_tag};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "a missing wrapper", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let [section, start, prefix] = [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix]
+        .map(|key| marker(spec, key, Role::CallOpen));
+    let (start_is_tag, prefix_is_tag) = (is_tag(&start), is_tag(&prefix));
+    if spec.tools.format == ToolFormat::JsonNative {
+        if start_is_tag {
+            turn.change(&[Part::Wrapper], &mut Expr::optional);
+        }
+        return;
+    }
+    let mut or_inner = |place, inner| {
+        turn.change(&[place], &mut |opened: Expr| {
+            let call = opened.find(inner).cloned();
+            opened.or(call)
+        });
+    };
+    if prefix_is_tag {
+        or_inner(Part::Opened, Part::AfterOpener);
+    }
+    if (start_is_tag || prefix_is_tag) && !is_empty(&section) {
+        or_inner(Part::Section, Part::AfterSection);
+    }
+}

@@ -1,0 +1,28 @@
+//! A raw value has no closer, and another argument that the tool declares opens on a line of its own.
+
+use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
+
+use super::facts::missing;
+use super::{Rule, tolerated};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "the next argument ends a value", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let arguments = &spec.tools.arguments;
+    let (own, next) = (MarkerText::new(&arguments.value_suffix), MarkerText::new(&arguments.name_prefix));
+    if !begins_tag(own.core) || !begins_tag(next.core) || MarkerText::pieces(&arguments.name_prefix).len() != 1 {
+        return;
+    }
+    let line = Literal {
+        before: "\n".to_owned(),
+        confirm: true,
+        named_next: true,
+        peek: true,
+        line: true,
+        ..tolerated(MarkerKey::ArgumentNamePrefix, next.core, Role::Inner)
+    };
+    let end = Expr::Sequence(vec![Expr::Literal(line), missing(own.core)]);
+    turn.change(&[Part::ValueEnd], &mut |closers| closers.or([end.clone()]));
+}

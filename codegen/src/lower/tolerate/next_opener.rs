@@ -1,0 +1,19 @@
+//! Another call opens with a special token where the name of a call was to come: that call is abandoned.
+
+use unjinja_runtime::abi::Action;
+
+use super::facts::{is_special, openers};
+use super::Rule;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "another opener for a name", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let abandoned = |opener: Literal| {
+        let opener = Literal { peek: true, role: Role::Inner, ..opener };
+        Expr::Sequence(vec![Expr::Literal(opener), Expr::Action(Action::Unparsed)])
+    };
+    let openers = || openers(spec).into_iter().filter(|opener| is_special(&opener.core)).map(abandoned);
+    turn.change(&[Part::AfterName], &mut |call| call.or(openers()));
+}

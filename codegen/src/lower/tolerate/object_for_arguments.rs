@@ -1,0 +1,25 @@
+//! One object is in place of arguments with tags, or of those of a call expression.
+
+use unjinja_runtime::abi::Hole;
+use unjinja_spec::{MarkerText, ToolFormat};
+
+use super::facts::{after_json, fence};
+use super::{Rule, marked};
+use crate::lower::canonical::build::{hole, opening_brace};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "an object in place of arguments", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let object = |arguments| Expr::Sequence(vec![marked(opening_brace()), hole(arguments)]);
+    let object = match spec.tools.format {
+        ToolFormat::TagWithTagged if MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<') => {
+            Expr::Sequence(vec![fence(spec), object(Hole::Json), after_json(spec, true)])
+        }
+        // A brace may close a call expression.
+        _ if spec.is_expression() => object(Hole::Python),
+        _ => return,
+    };
+    turn.change(&[Part::Arguments], &mut |list| list.or([object.clone()]));
+}

@@ -1,0 +1,76 @@
+//! A marker that opens a call, or all calls, comes twice.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::{ToolFormat, tags};
+
+use super::{Rule, tolerated};
+use crate::lower::canonical::build::{is_tag, normalised};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "an opener twice", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    if spec.tools.format != ToolFormat::JsonNative {
+        turn.change(&[Part::Opened], &mut after_tag);
+        return;
+    }
+    turn.change(&[Part::Opened], &mut |opened| match opened {
+        Expr::Sequence(items) => match items.split_first() {
+            Some((start, call)) => Expr::Sequence(vec![start.clone(), after(start, call.to_vec())]),
+            None => Expr::Sequence(items),
+        },
+        other => other,
+    });
+    turn.change(&[Part::Section], &mut |section| match section {
+        Expr::Sequence(mut items) if items.len() == 2 => {
+            let (calls, opener) = (items.pop(), items.pop());
+            or_again(normalised(opener.unwrap_or_else(Expr::empty)), calls.unwrap_or_else(Expr::empty))
+        }
+        other => other,
+    });
+}
+
+/// What follows each tag that the template writes.
+fn after_tag(opened: Expr) -> Expr {
+    match opened {
+        Expr::Choice(forms) => Expr::Choice(forms.into_iter().map(after_tag).collect()),
+        Expr::Sequence(items) => match items.as_slice() {
+            [Expr::Literal(literal), calls @ Expr::Part(Part::AfterTag, _)] if literal.rule.is_none() => {
+                Expr::Sequence(vec![Expr::Literal(literal.clone()), again(literal, calls.clone())])
+            }
+            _ => Expr::Sequence(items),
+        },
+        other => other,
+    }
+}
+
+/// What follows an opener that is one tag.
+fn after(start: &Expr, call: Vec<Expr>) -> Expr {
+    match normalised(start.clone()) {
+        Expr::Literal(opener) if is_tag(start) => again(&opener, Expr::Sequence(call)),
+        _ => Expr::Sequence(call),
+    }
+}
+
+/// All calls after their opener, which a model may write twice if it is one tag.
+fn or_again(opener: Expr, calls: Expr) -> Expr {
+    match opener {
+        Expr::Literal(literal) if tags(&literal.core) == [literal.core.as_str()] => {
+            let calls = again(&literal, calls);
+            Expr::Sequence(vec![Expr::Literal(literal), calls])
+        }
+        Expr::Choice(forms) => Expr::Choice(forms.into_iter().map(|form| or_again(form, calls.clone())).collect()),
+        other => Expr::Sequence(vec![other, calls]),
+    }
+}
+
+/// What follows the marker that opens a call. If it comes a third time, no call opens before it.
+fn again(opener: &Literal, call: Expr) -> Expr {
+    let layout = opener.after.clone();
+    let second = Literal { after: layout, ..tolerated(opener.key, &opener.core, Role::Inner) };
+    let third = Literal { peek: true, after: String::new(), ..second.clone() };
+    let abandoned = Expr::Sequence(vec![Expr::Literal(third), Expr::Action(Action::Unparsed)]);
+    let after = Expr::Choice(vec![call.clone(), abandoned]);
+    call.or([Expr::Sequence(vec![Expr::Literal(second), after])])
+}

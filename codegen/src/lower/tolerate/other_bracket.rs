@@ -1,0 +1,31 @@
+//! Other brackets are around the arguments of a call expression that a special token announces.
+
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::{Rule, part};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "another bracket", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    if !spec.is_announced() || spec.tools.format != ToolFormat::CallExpression {
+        return;
+    }
+    let places = [
+        (Part::NameEnd, MarkerKey::FunctionNameSuffix, ["(", "{", "["]),
+        (Part::FunctionEnd, MarkerKey::FunctionClose, [")", "}", "]"]),
+    ];
+    for (place, key, brackets) in places {
+        let core = spec.marker(key).trim();
+        if !brackets.contains(&core) {
+            continue;
+        }
+        // What follows the call may be a bracket, too.
+        let follows = |bracket: &str| {
+            [MarkerKey::CallEnd, MarkerKey::SectionEnd].iter().any(|key| spec.marker(*key).trim().starts_with(bracket))
+        };
+        let others = || brackets.iter().filter(|bracket| **bracket != core && !follows(bracket));
+        turn.change(&[place], &mut |own| own.or(others().map(|bracket| part(key, bracket))));
+    }
+}

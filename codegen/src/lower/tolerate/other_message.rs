@@ -1,0 +1,72 @@
+//! A message has a channel or a sender that no template writes, or its recipient comes first.
+
+use unjinja_runtime::abi::{Action, Hole, InText};
+use unjinja_spec::{MarkerKey, MarkerText};
+
+use super::facts::{begins_of_headers, recipient, types_of_header};
+use super::{Rule, by_name, part, tolerated};
+use crate::lower::canonical::build::hole;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "a header that no template writes", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let Some(named) = turn.find(Part::Named).cloned() else { return };
+    let call = |rest: Expr, answer: Expr| {
+        let mut call = by_name(&named, Some(Action::StartRecipient), |_| Expr::empty());
+        call.change(&[Part::NameEnd], &mut |_| rest.clone());
+        match call {
+            Expr::Sequence(mut items) => {
+                let after = items.pop().unwrap_or_else(Expr::empty);
+                items.push(after.or([answer]));
+                Expr::Sequence(items)
+            }
+            other => other,
+        }
+    };
+    let Some(message) = message(spec, call) else { return };
+    turn.change(&[Part::Calls], &mut |calls| calls.or([message.clone()]));
+}
+
+/// With a recipient, `call` reads on from its name up to what ends the header, or to the channel of the answer, which has no
+/// recipient. Without one, the header is broken markup, and text follows.
+fn message(spec: &Source<'_>, call: impl Fn(Expr, Expr) -> Expr) -> Option<Expr> {
+    let header = &spec.content.header;
+    let end = MarkerText::new(&header.end).core;
+    let (to, namespace) = recipient(spec).filter(|_| !end.is_empty())?;
+    let part = |core: &str| part(MarkerKey::CallStart, core);
+    let word = |rest: Expr| Expr::Sequence(vec![hole(Hole::Id), rest]);
+    let types = types_of_header(spec);
+    let after_token = |token: &&str, rest: Expr| Expr::Sequence(vec![part(token), word(rest)]);
+    // What may come after a word, up to the end of the header, which does this.
+    let rest = |then: &Expr, with_recipient: Option<Expr>| {
+        let closes = || Expr::Sequence(vec![part(end), then.clone()]);
+        let more = || types.iter().map(|token| after_token(token, closes()));
+        let after_blank = more().chain([word(closes())]).chain(with_recipient);
+        let blank = Expr::Sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);
+        Expr::Choice(more().chain([closes(), blank]).collect())
+    };
+    let to = |role| Literal { before: " ".to_owned(), ..tolerated(MarkerKey::CallStart, to.trim(), role) };
+    let channels = begins_of_headers(spec);
+    // Directly after a recipient's name, only a token continues the header.
+    let tokens = channels.iter().map(|token| after_token(token, rest(&Expr::empty(), None)));
+    let tokens = tokens.chain(types.iter().map(|token| after_token(token, part(end)))).chain([part(end)]);
+    let is_broken = Expr::Action(Action::OtherToken);
+    let answers = header.answers.iter().filter(|name| !header.calls.contains(name));
+    let answers: Vec<String> = answers.map(|name| [header.channel.as_str(), name].concat()).collect();
+    let answer = |core: &String| Expr::Sequence(vec![part(core), rest(&is_broken, None)]);
+    let call = call(Expr::Choice(tokens.collect()), Expr::Choice(answers.iter().map(answer).collect()));
+    let named = |role| Expr::Sequence(vec![Expr::Literal(to(role)), part(namespace).optional(), call.clone()]);
+    let broken = rest(&is_broken, Some(named(Role::Inner)));
+    let opener = |core: &str| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::CallOpen));
+    let to_somebody = |core: &String| {
+        Expr::Sequence(vec![opener(core), Expr::Literal(to(Role::Inner)), word(rest(&is_broken, None))])
+    };
+    let openers = channels.iter().map(|token| opener(token)).collect();
+    let message = Expr::Sequence(vec![Expr::Choice(openers), word(broken)]);
+    let at_start = Expr::Literal(Literal { in_text: InText::Text, ..to(Role::CallOpen) });
+    let to_call = Expr::Sequence(vec![at_start, call.clone()]);
+    let first = Expr::Choice(answers.iter().map(to_somebody).chain([message, to_call]).collect());
+    Some(Expr::Sequence(vec![Expr::Action(Action::Speculate), first]))
+}

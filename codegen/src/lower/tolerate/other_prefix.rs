@@ -1,0 +1,23 @@
+//! A form of the marker before a name that only models write may be prose: only an offered name makes a call, if any was offered.
+
+use unjinja_runtime::abi::Action;
+
+use super::{Rule, by_name, own_and_others};
+use crate::lower::canonical::build::is_empty;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a form of the opener of a name", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let _ = spec;
+    turn.change(&[Part::Named], &mut |named| {
+        let Expr::Sequence(items) = &named else { return named };
+        let has_others = items.first().is_some_and(|prefix| !is_empty(&own_and_others(prefix).1));
+        if !has_others {
+            return named;
+        }
+        let other = by_name(&named, Some(Action::StartKnown), |prefix| own_and_others(&prefix).1);
+        by_name(&named, None, |prefix| own_and_others(&prefix).0).or([other])
+    });
+}

@@ -1,0 +1,24 @@
+//! Between call expressions is a comma or a semicolon that the template does not write.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::{Rule, part};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "another separator of calls", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
+    let is_marked = openers.iter().any(|key| !spec.marker(*key).trim().is_empty());
+    if spec.tools.format != ToolFormat::CallExpression || is_marked {
+        return;
+    }
+    let own = spec.marker(MarkerKey::CallSeparator).trim();
+    let others = || [",", ";"].into_iter().filter(|other| *other != own).map(|core| part(MarkerKey::CallPunctuation, core));
+    turn.change(&[Part::Call], &mut |call| {
+        let Some(next) = call.find(Part::Next).cloned() else { return call };
+        call.or([Expr::Sequence(vec![Expr::Action(Action::Speculate), Expr::Choice(others().collect()), next])])
+    });
+}

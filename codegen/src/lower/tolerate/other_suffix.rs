@@ -1,0 +1,30 @@
+//! After another bracket than the template's, only an offered name makes a call, if any was offered.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::ToolFormat;
+
+use super::{Rule, own_and_others, started};
+use crate::lower::canonical::build::is_empty;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "another bracket after a name", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    if spec.tools.format != ToolFormat::CallExpression {
+        return;
+    }
+    turn.change(&[Part::AfterName], &mut |call| {
+        let suffix = call.find(Part::NameEnd).cloned().unwrap_or_else(Expr::empty);
+        let (own, others) = own_and_others(&suffix);
+        if is_empty(&others) {
+            return call;
+        }
+        let with = |mut call: Expr, suffix: &Expr| {
+            call.change(&[Part::NameEnd], &mut |_| suffix.clone());
+            call
+        };
+        let other = with(started(&call, Action::StartKnown), &others);
+        with(call, &own).or([other])
+    });
+}

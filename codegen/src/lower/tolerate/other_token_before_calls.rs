@@ -1,0 +1,29 @@
+//! A special token that the template writes elsewhere is before calls that nothing announces, or after them.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::ToolFormat;
+
+use super::facts::{is_special, other_tokens};
+use super::Rule;
+use crate::lower::canonical::native::{is_bare, is_named};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "another token around calls", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let tokens: Vec<Literal> = other_tokens(spec).filter(|token| is_special(&token.core)).collect();
+    let is_bare = spec.tools.format == ToolFormat::JsonNative && is_bare(spec) && !is_named(spec);
+    if tokens.is_empty() || !is_bare {
+        return;
+    }
+    let part = |role, confirm| {
+        let part = |token: &Literal| Expr::Literal(Literal { role, confirm, ..token.clone() });
+        Expr::Choice(tokens.iter().map(part).collect())
+    };
+    turn.change(&[Part::Calls], &mut |calls| {
+        let token = part(Role::CallOpen, true);
+        let opened = Expr::Sequence(vec![Expr::Action(Action::Speculate), token, calls.clone()]);
+        Expr::Sequence(vec![Expr::Choice(vec![calls, opened]), part(Role::Inner, false).repeated()])
+    });
+}

@@ -1,0 +1,26 @@
+//! The name of an argument in a call expression is in quotes.
+
+use unjinja_runtime::abi::Hole;
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::{Rule, part, value};
+use crate::lower::canonical::arguments::literal_kind;
+use crate::lower::canonical::build::hole;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a key in quotes", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    // Where any text may be between quotes, a name in quotes could be a part of it.
+    let has_prefix = !spec.tools.arguments.name_prefix.trim().is_empty();
+    if spec.tools.format != ToolFormat::CallExpression || has_prefix {
+        return;
+    }
+    let quoted = |quote: &str| {
+        let begin = part(MarkerKey::ArgumentsPunctuation, quote);
+        let ends = ["=", ":"].map(|sign| part(MarkerKey::ArgumentNameSuffix, &[quote, sign].concat()));
+        Expr::Sequence(vec![begin, hole(Hole::ArgumentName), value(spec, literal_kind(spec), Expr::Choice(ends.into()))])
+    };
+    turn.change(&[Part::Argument], &mut |own| own.or(["\"", "'"].map(quoted)));
+}

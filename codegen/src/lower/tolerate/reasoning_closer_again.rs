@@ -1,0 +1,29 @@
+//! The closer of reasoning comes before anything else that the answer has: at the end of a line, or before a call or the closer itself.
+
+use unjinja_runtime::abi::InText;
+use unjinja_spec::{MarkerKey, MarkerText};
+
+use super::facts::{is_special, openers};
+use super::{Rule, tolerated};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "the closer of reasoning again", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let text = MarkerText::new(&spec.reasoning.end);
+    if text.tags() != [text.core] || is_special(text.core) || spec.reasoning.start.trim() == text.core {
+        return;
+    }
+    let again = Literal {
+        before: text.before.to_owned(),
+        in_text: InText::Text,
+        ..tolerated(MarkerKey::ReasoningEnd, text.core, Role::Stray)
+    };
+    let rest = text.after.strip_prefix('\n').unwrap_or_default();
+    let line = Literal { core: [text.core, "\n"].concat(), after: rest.to_owned(), ..again.clone() };
+    let mut next = vec![text.core.to_owned()];
+    next.extend(openers(spec).into_iter().map(|opener| opener.core));
+    let before = Literal { followed_by: next, ..again };
+    turn.change(&[Part::Sections], &mut |sections| sections.or([line.clone(), before.clone()].map(Expr::Literal)));
+}

@@ -1,0 +1,27 @@
+//! The tag with the name of a function closes itself: the call has no arguments.
+
+use unjinja_spec::MarkerKey;
+
+use super::facts::tag_of_name;
+use super::{Rule, marker, part, start_of};
+use crate::lower::canonical::source::Source;
+use crate::lower::canonical::tagged::end_of_call;
+use crate::plan::{Expr, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "a tag that closes itself", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let suffix = spec.marker(MarkerKey::FunctionNameSuffix);
+    if tag_of_name(spec.marker(MarkerKey::FunctionNamePrefix), suffix).is_none() {
+        return;
+    }
+    let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
+    turn.change(&[Part::AfterName], &mut |call| {
+        let Some(start) = start_of(&call).cloned() else { return call };
+        let closed = |end: &str| {
+            let end = part(MarkerKey::FunctionNameSuffix, end);
+            Expr::Sequence(vec![Expr::Action(start.clone()), end, end_of_call(call_end.clone())])
+        };
+        call.or(["/>", "\"/>"].map(closed))
+    });
+}

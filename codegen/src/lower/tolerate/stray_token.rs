@@ -1,0 +1,38 @@
+//! The answer has a special token where it closes nothing: broken markup. What ends the turn makes all that follows broken markup too.
+
+use unjinja_runtime::Channel;
+use unjinja_runtime::abi::Action;
+use unjinja_spec::MarkerKey;
+
+use super::Rule;
+use super::facts::{ends_before_more, is_special, other_tokens, tags};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Openers, Part, PlanHole, Role};
+
+pub(super) const RULE: Rule = Rule { name: "a token that closes nothing", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    turn.change(&[Part::Answer], &mut |text| match text {
+        Expr::Hole(mut hole) => {
+            hole.until.push(Role::Stray);
+            Expr::Hole(hole)
+        }
+        other => other,
+    });
+    let ends = ends_before_more(spec);
+    let is_end = |tag: &Literal| ends.iter().any(|end| end.core == tag.core);
+    // The parts of a header are not markers by themselves.
+    let is_marker = |key: &MarkerKey| *key != MarkerKey::UserStart && !key.as_str().starts_with("content.header.");
+    let keys: Vec<MarkerKey> = MarkerKey::ALL.iter().copied().filter(is_marker).collect();
+    // A tag that is not a special token may be prose.
+    let strays = tags(spec, &keys).into_iter().filter(|tag| is_special(&tag.core)).map(|tag| (tag, Action::Unparsed));
+    let others = other_tokens(spec).map(|token| (token, Action::OtherToken));
+    let broken = |(tag, action)| Expr::Sequence(vec![Expr::Literal(tag), Expr::Action(action)]);
+    let strays = strays.chain(others).filter(|(tag, _)| !is_end(tag)).map(broken);
+    let rest = PlanHole::text(Channel::Unparsed, Vec::new(), Openers::Any);
+    let has_ends = !ends.is_empty();
+    let over = Expr::Choice(ends.iter().cloned().map(Expr::Literal).collect());
+    let end = Expr::Sequence(vec![over, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
+    let all: Vec<Expr> = strays.chain(has_ends.then_some(end)).collect();
+    turn.change(&[Part::Sections], &mut |sections| sections.or(all.clone()));
+}

@@ -1,0 +1,27 @@
+//! A comma is between literals where the template writes nothing, or follows the last argument.
+
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::{Rule, ahead, part};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a comma too many", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    if spec.tools.format == ToolFormat::CallExpression {
+        let comma = || part(MarkerKey::ArgumentSeparator, ",").optional();
+        turn.change(&[Part::Arguments], &mut |list| match list {
+            Expr::Repeat(argument) => {
+                let next = Expr::Sequence(vec![comma(), (*argument).clone()]).repeated();
+                Expr::Sequence(vec![*argument, next]).optional()
+            }
+            list => list,
+        });
+    }
+    let keys = [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose];
+    let key = keys.into_iter().find(|key| !spec.marker(*key).trim().is_empty()).filter(|_| spec.is_expression());
+    if let Some(key) = key {
+        turn.change(&[Part::NextArgument], &mut |next| next.or([ahead(key, spec.marker(key).trim())]));
+    }
+}

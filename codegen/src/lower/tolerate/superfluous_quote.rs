@@ -1,0 +1,18 @@
+//! A quote token follows a value that is between other quotes.
+
+use unjinja_spec::MarkerKey;
+
+use super::{Rule, part};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a quote token too many", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let quote = spec.tools.arguments.quote.trim();
+    if quote.is_empty() {
+        return;
+    }
+    let again = || part(MarkerKey::ArgumentQuote, quote).optional();
+    turn.change(&[Part::ValueEnd, Part::LiteralEnd], &mut |closers| Expr::Sequence(vec![again(), closers]));
+}

@@ -1,0 +1,24 @@
+//! A tag with the name of an offered tool is without any opener before it.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::{MarkerKey, ToolFormat};
+
+use super::{Rule, by_name, marker};
+use crate::lower::canonical::build::{confirmed, is_tag};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "a tag with a name alone", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let is_announced = [&spec.tools.section_start, &spec.tools.per_call_start].iter().any(|text| !text.trim().is_empty());
+    let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
+    let Some(named) = turn.find(Part::Named).cloned() else { return };
+    if !is_announced || !is_tag(&prefix) || spec.tools.format == ToolFormat::CallExpression {
+        return;
+    }
+    // A tag with a name may be prose about the tag. So what follows must confirm it.
+    let mut call = by_name(&named, Some(Action::StartKnown), |prefix| prefix);
+    call.change(&[Part::NameEnd], &mut confirmed);
+    turn.change(&[Part::First], &mut |first| Expr::Choice(vec![call.clone(), first]));
+}

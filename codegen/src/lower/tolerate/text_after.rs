@@ -1,0 +1,46 @@
+//! Text is between calls, or between the arguments and their closer, and the closers are special tokens.
+
+use unjinja_runtime::abi::Action;
+use unjinja_spec::MarkerKey;
+
+use super::facts::{is_special, openers, tags, up_to};
+use super::Rule;
+use crate::lower::canonical::build::is_empty;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, HoleRole, Literal, Part};
+
+pub(super) const RULE: Rule = Rule { name: "text after a call", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let text = text(spec, &[MarkerKey::CallEnd, MarkerKey::SectionEnd]);
+    let end = || Expr::Action(Action::EndCall);
+    turn.change(&[Part::CallEnd], &mut |own| {
+        let closer = match &own {
+            Expr::Sequence(items) => items.first().cloned(),
+            _ => None,
+        };
+        let Some(Expr::Option(closer)) = closer.filter(|closer| !is_empty(closer) && !is_empty(&text)) else { return own };
+        let after = Expr::Sequence(vec![text.clone(), (*closer).clone().optional()]).optional();
+        Expr::Choice(vec![Expr::Sequence(vec![*closer, end()]), Expr::Sequence(vec![end(), after])])
+    });
+    let between = self::text(spec, &[MarkerKey::SectionEnd]);
+    if !is_empty(&between) {
+        turn.change(&[Part::Call], &mut |call| Expr::Sequence(vec![call, between.clone().optional()]));
+    }
+}
+
+/// Text where only one of these closers or another call may follow. Up to one of them, it is broken markup.
+fn text(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
+    let special = |literals: Vec<Literal>| -> Vec<Literal> {
+        literals.into_iter().filter(|literal| is_special(&literal.core)).collect()
+    };
+    let closers = special(tags(spec, closers));
+    // Without a marker before it, the next call is what may come.
+    let before_call = [MarkerKey::CallSeparator, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
+    let next_is_marked = before_call.iter().any(|key| !spec.marker(*key).trim().is_empty());
+    if closers.is_empty() || !next_is_marked {
+        return Expr::empty();
+    }
+    let text = up_to(special(openers(spec)), closers, HoleRole::InOrder);
+    Expr::Sequence(vec![Expr::Action(Action::HoldBack), text])
+}

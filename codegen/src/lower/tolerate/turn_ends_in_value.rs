@@ -1,0 +1,20 @@
+//! The turn ends while a raw value is read.
+
+use unjinja_runtime::abi::Action;
+
+use super::{Rule, marked};
+use crate::lower::canonical::build::{is_empty, is_tag};
+use crate::lower::canonical::ends_of_turn;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "the turn ends in a value", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let end = |end| Expr::Sequence(vec![marked(end), Expr::Action(Action::EndCallIncomplete)]);
+    let ends = || ends_of_turn(spec).into_iter().filter(is_tag).map(end);
+    turn.change(&[Part::ValueEnd], &mut |closers| match is_empty(&closers) || spec.tools.arguments.nested {
+        true => closers,
+        false => closers.or(ends()),
+    });
+}

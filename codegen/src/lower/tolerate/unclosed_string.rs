@@ -1,0 +1,30 @@
+//! A string has no closing quote token, and the output or the turn ends after the call: the string ends where the call does.
+
+use unjinja_spec::MarkerKey;
+
+use super::facts::{core, is_special, missing};
+use super::{Rule, tolerated};
+use crate::lower::canonical::ends_of_turn;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Literal, Part, Role};
+
+pub(super) const RULE: Rule = Rule { name: "a string without its closing token", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let (quote, closer) = (core(spec, MarkerKey::ArgumentQuote), core(spec, MarkerKey::CallEnd));
+    let end = [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose].map(|key| core(spec, key)).concat();
+    if quote.is_empty() || end.is_empty() || !is_special(closer) {
+        return;
+    }
+    let turn_ends = ends_of_turn(spec);
+    let turn_ends = turn_ends.iter().filter_map(|end| match end {
+        Expr::Literal(end) => Some(end.core.as_str()),
+        _ => None,
+    });
+    let ends = std::iter::once("").chain(turn_ends).map(|turn_end| {
+        let end = tolerated(MarkerKey::ArgumentQuote, &[end.as_str(), closer, turn_end].concat(), Role::Unclosed);
+        Expr::Sequence(vec![Expr::Literal(Literal { peek: true, ..end }), missing(quote)])
+    });
+    let ends: Vec<Expr> = ends.collect();
+    turn.change(&[Part::LiteralEnd], &mut |closers| closers.or(ends.clone()));
+}

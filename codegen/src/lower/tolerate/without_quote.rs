@@ -1,0 +1,30 @@
+//! Values are without the quote that the template writes around every value: other literals, also after the other sign.
+
+use unjinja_runtime::abi::{Action, ArgumentKind, Hole};
+use unjinja_spec::MarkerKey;
+
+use super::other_sign::before_literal;
+use super::{Rule, part};
+use crate::lower::canonical::build::hole;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a value without its quotes", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let Some((sign, quote)) = spec.quoted_by().filter(|_| spec.is_untyped()) else { return };
+    let literal = |sign: Expr| {
+        Expr::Sequence(vec![
+            Expr::Action(Action::Argument(ArgumentKind::Literal)),
+            sign,
+            // Python's own quotes need no word.
+            hole(Hole::Literal(quote.trim_matches(['"', '\'']).to_owned().into())),
+            Expr::Action(Action::EndArgument),
+        ])
+    };
+    let mut literals = vec![literal(part(MarkerKey::ArgumentNameSuffix, sign))];
+    if spec.is_expression() {
+        literals.push(literal(before_literal(if sign == "=" { ":" } else { "=" }, quote)));
+    }
+    turn.change(&[Part::AfterKey], &mut |own| own.or(literals.clone()));
+}

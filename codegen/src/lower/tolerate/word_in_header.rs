@@ -1,0 +1,36 @@
+//! A header has a word after the recipient that no template writes, alone or after the token that announces such a word.
+
+use unjinja_runtime::abi::Hole;
+use unjinja_spec::{MarkerKey, MarkerText};
+
+use super::facts::types_of_header;
+use super::{Rule, marked, part};
+use crate::lower::canonical::build::{hole, opening_brace};
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "another word in a header", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let header = &spec.content.header;
+    let end = MarkerText::new(&header.end).core;
+    if header.recipient.trim().is_empty() || end.is_empty() {
+        return;
+    }
+    let part = |core: &str| part(MarkerKey::FunctionNameSuffix, core);
+    let word = || Expr::Sequence(vec![hole(Hole::Id), part(end)]);
+    let tokens = types_of_header(spec);
+    let after_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
+    turn.change(&[Part::NameEnd], &mut |own| {
+        // The arguments may follow without an end of the header.
+        let brace = marked(opening_brace());
+        let after_blank = std::iter::once(own.clone()).chain(after_token()).chain([word(), brace]);
+        let blank = Expr::Sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);
+        // The token may follow the channel without a blank.
+        let channels = header.calls.iter().filter(|_| !tokens.is_empty()).map(|name| {
+            let channel = part(&[header.channel.as_str(), name].concat());
+            Expr::Sequence(vec![channel, Expr::Choice(after_token().collect())])
+        });
+        own.or(after_token().chain([blank]).chain(channels))
+    });
+}
