@@ -19,7 +19,7 @@ use unjinja_spec::MarkerKey;
 
 use crate::error::LowerProblem;
 use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role};
-use graph::{Closure, Continuation, Edge, Graph};
+use graph::{Closure, Continuation, Edge, Graph, Way};
 
 /// The states of a plan, and those with a special meaning.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ struct Builder {
     targets: Vec<usize>,
     keys: HashMap<Key, usize>,
     /// What `target` returned for each node, and `exits` and `afters` for each hole.
-    known_targets: Vec<Option<(Vec<Action>, usize)>>,
+    known_targets: Vec<Option<(Way, usize)>>,
     known_exits: RefCell<Vec<Option<Rc<[Continuation]>>>>,
     known_afters: RefCell<Vec<Option<Rc<[String]>>>>,
     states: Vec<State>,
@@ -188,8 +188,8 @@ impl Builder {
         if *count == 1 { base } else { format!("{base}_{count}") }
     }
 
-    /// The actions that lead to `node`, and the state in which reading continues there.
-    fn target(&mut self, node: usize) -> (Vec<Action>, usize) {
+    /// The way that leads to `node`, and the state in which reading continues there.
+    fn target(&mut self, node: usize) -> (Way, usize) {
         if let Some(known) = &self.known_targets[node] {
             return known.clone();
         }
@@ -198,18 +198,18 @@ impl Builder {
         target
     }
 
-    fn target_of(&mut self, node: usize) -> (Vec<Action>, usize) {
+    fn target_of(&mut self, node: usize) -> (Way, usize) {
         let closure = self.graph.closure(node, self.last);
-        if let Some((actions, hole, _)) = closure.holes.first() {
+        if let Some((way, hole, _)) = closure.holes.first() {
             let reachable = self.exits(*hole);
             let covered = closure
                 .literals
                 .iter()
-                .all(|(actions, literal, _)| reachable.iter().any(|(a, l, _)| l == literal && a == actions));
+                .all(|(way, literal, _)| reachable.iter().any(|(other, l, _)| l == literal && other == way));
             let is_text = matches!(self.graph.holes[*hole].reads, Hole::Text(_));
-            if closure.literals.is_empty() || (covered && is_text && actions.is_empty()) {
+            if closure.literals.is_empty() || (covered && is_text && way.actions().is_empty()) {
                 let state = self.state(Key::Hole(*hole));
-                return ([closure.eager.clone(), actions.clone()].concat(), state);
+                return (closure.eager.then(way), state);
             }
         }
         let state = self.state(Key::Node(node));
@@ -237,7 +237,7 @@ impl Builder {
             });
         }
         for continuation in &mut literals {
-            continuation.0.splice(0..0, closure.eager.iter().cloned());
+            continuation.0 = closure.eager.then(&continuation.0);
         }
         literals
     }
@@ -250,8 +250,8 @@ impl Builder {
                 self.states[index].hole = Some(reads.clone());
                 match reads {
                     Hole::Json | Hole::Python | Hole::Literal(_) | Hole::Object(_) => {
-                        let (actions, next) = self.target(self.targets[hole]);
-                        self.states[index].otherwise = vec![transition("", actions, next, Origin::Canonical)].into();
+                        let (way, next) = self.target(self.targets[hole]);
+                        self.states[index].otherwise = vec![transition("", &way, next, true)].into();
                         if matches!(reads, Hole::Json | Hole::Object(_)) {
                             // Only tags: they cannot occur in JSON outside of strings.
                             let mut stops = self.exits(hole).to_vec();
@@ -277,7 +277,7 @@ impl Builder {
                             });
                         }
                         if let (Hole::Text(_), Some(end)) = (&reads, &closure.end) {
-                            self.states[index].end = Some([closure.eager.as_slice(), end].concat().into());
+                            self.states[index].end = Some(closure.eager.then(end).actions().into());
                         }
                     }
                 }
@@ -288,12 +288,11 @@ impl Builder {
                 literals.retain(|(_, literal, _)| self.graph.literals[*literal].role != Role::Unclosed);
                 self.without_text_markers(&mut literals, &closure.holes);
                 self.set_markers(index, literals);
-                if let Some((actions, hole, _)) = closure.holes.first() {
+                if let Some((way, hole, _)) = closure.holes.first() {
                     let next = self.state(Key::Hole(*hole));
-                    self.states[index].otherwise =
-                        vec![transition("", actions.clone(), next, Origin::Canonical)].into();
+                    self.states[index].otherwise = vec![transition("", way, next, true)].into();
                 }
-                self.states[index].end = closure.end.clone().map(Cow::Owned);
+                self.states[index].end = closure.end.clone().map(|way| Cow::Owned(way.actions()));
             }
         }
     }
@@ -310,17 +309,16 @@ impl Builder {
         let (ends, others): (Vec<_>, Vec<_>) = continuations.into_iter().partition(ends_turn);
         // The literal, the node after it, where it leads, and whether a template writes it, whatever the transition does.
         let mut found: Vec<(usize, usize, Transition, bool)> = Vec::new();
-        for (mut actions, index, to) in ends.into_iter().chain(others) {
-            let (eager, next) = self.target(to);
-            actions.extend(eager);
+        for (way, index, to) in ends.into_iter().chain(others) {
+            let (after, next) = self.target(to);
             let literal = &self.graph.literals[index];
-            let is_written = literal.origin() == Origin::Canonical;
-            actions.extend(match literal.key {
+            let is_written = literal.rule.is_none();
+            let mut transition = transition(literal.key.as_str(), &way.then(&after), next, is_written);
+            transition.actions.to_mut().extend(match literal.key {
                 MarkerKey::ContentStart => Some(Action::OpenContent),
                 MarkerKey::ContentEnd => Some(Action::CloseContent),
                 _ => None,
             });
-            let transition = transition(literal.key.as_str(), actions, next, literal.origin());
             let same = |other: &usize| {
                 let other = &self.graph.literals[*other];
                 (&other.core, other.repeats, other.ends_text()) == (&literal.core, literal.repeats, literal.ends_text())
@@ -511,11 +509,8 @@ fn yields(one: &Transition, other: &Transition, only_other_is_written: bool) -> 
     }
 }
 
-/// A transition. One that ends an unclosed call or value is a recovery: no template writes it.
-fn transition(key: &'static str, actions: Vec<Action>, next: usize, origin: Origin) -> Transition {
-    let recovers = |action: &Action| {
-        matches!(action, Action::EndCallIncomplete | Action::MissingMarker(_) | Action::HoldBack | Action::StartSplit)
-    };
-    let origin = if actions.iter().any(recovers) { Origin::Recovery } else { origin };
-    Transition { key, actions: actions.into(), next: StateId(next as u16), origin }
+/// The transition at the end of a way. `is_written`: a template writes the marker there.
+fn transition(key: &'static str, way: &Way, next: usize, is_written: bool) -> Transition {
+    let origin = if way.is_tolerated() || !is_written { Origin::Recovery } else { Origin::Canonical };
+    Transition { key, actions: way.actions().into(), next: StateId(next as u16), origin }
 }

@@ -31,6 +31,8 @@ pub enum Expr {
     Repeat(Box<Expr>),
     /// Once or not at all.
     Option(Box<Expr>),
+    /// What no template writes here. It is read, and never enters a grammar.
+    Tolerated(Box<Expr>),
     /// A part of the turn with a name. Rules find it by that name; it means the same without.
     Part(Part, Box<Expr>),
 }
@@ -49,6 +51,11 @@ impl Expr {
     /// This expression, any number of times.
     pub fn repeated(self) -> Self {
         Expr::Repeat(Box::new(self))
+    }
+
+    /// This expression where no template writes it.
+    pub(crate) fn tolerated(self) -> Self {
+        Expr::Tolerated(Box::new(self))
     }
 
     /// This expression as a part of the turn.
@@ -79,7 +86,7 @@ impl Expr {
     pub(crate) fn each(&mut self, visit: &mut impl FnMut(Part, &mut Expr)) {
         match self {
             Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| item.each(visit)),
-            Expr::Repeat(item) | Expr::Option(item) => item.each(visit),
+            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) => item.each(visit),
             Expr::Part(part, inner) => {
                 inner.each(visit);
                 visit(*part, inner);
@@ -88,12 +95,23 @@ impl Expr {
         }
     }
 
+    /// Whether nothing but an action is here.
+    pub(crate) fn only_acts(&self) -> bool {
+        match self {
+            Expr::Action(_) => true,
+            Expr::Tolerated(item) => item.only_acts(),
+            _ => false,
+        }
+    }
+
     /// Whether a call may open with a marker that counts only before a text.
     pub(crate) fn opens_before_text(&self) -> bool {
         match self {
             Expr::Literal(literal) => literal.role == Role::CallOpen && literal.in_text == InText::Text,
             Expr::Sequence(items) | Expr::Choice(items) => items.iter().any(Expr::opens_before_text),
-            Expr::Repeat(item) | Expr::Option(item) | Expr::Part(_, item) => item.opens_before_text(),
+            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) | Expr::Part(_, item) => {
+                item.opens_before_text()
+            }
             Expr::Hole(_) | Expr::Action(_) => false,
         }
     }
@@ -102,7 +120,7 @@ impl Expr {
     pub(crate) fn find(&self, part: Part) -> Option<&Expr> {
         match self {
             Expr::Sequence(items) | Expr::Choice(items) => items.iter().find_map(|item| item.find(part)),
-            Expr::Repeat(item) | Expr::Option(item) => item.find(part),
+            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) => item.find(part),
             Expr::Part(other, inner) if *other == part => Some(inner),
             Expr::Part(_, inner) => inner.find(part),
             Expr::Literal(_) | Expr::Hole(_) | Expr::Action(_) => None,

@@ -20,22 +20,60 @@ pub(super) struct Graph {
 #[derive(Clone)]
 pub(super) enum Edge {
     Nothing,
+    /// What follows is only tolerated here.
+    Tolerated,
     Action(Action),
     Literal(usize),
     Hole(usize),
 }
 
-/// The actions before a literal or a hole, its index, and the node after it.
-pub(super) type Continuation = (Vec<Action>, usize, usize);
+/// What comes before a literal or a hole, its index, and the node after it.
+pub(super) type Continuation = (Way, usize, usize);
+
+/// A way through the graph that consumes nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Way(Vec<Step>);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    Do(Action),
+    /// No template goes on from here.
+    Tolerate,
+}
+
+impl Way {
+    fn step(&self, step: Step) -> Way {
+        Way(self.0.iter().cloned().chain([step]).collect())
+    }
+
+    /// This way, and then another one.
+    pub(super) fn then(&self, next: &Way) -> Way {
+        Way([self.0.as_slice(), &next.0].concat())
+    }
+
+    /// What is done on it, in order.
+    pub(super) fn actions(&self) -> Vec<Action> {
+        let action = |step: &Step| match step {
+            Step::Do(action) => Some(action.clone()),
+            Step::Tolerate => None,
+        };
+        self.0.iter().filter_map(action).collect()
+    }
+
+    /// Whether no template goes it.
+    pub(super) fn is_tolerated(&self) -> bool {
+        self.0.contains(&Step::Tolerate)
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Closure {
     pub(super) literals: Vec<Continuation>,
     pub(super) holes: Vec<Continuation>,
-    /// The actions before the end of the turn, if the turn may end here.
-    pub(super) end: Option<Vec<Action>>,
-    /// Actions that are done in any case.
-    pub(super) eager: Vec<Action>,
+    /// What comes before the end of the turn, if the turn may end here.
+    pub(super) end: Option<Way>,
+    /// What is done in any case.
+    pub(super) eager: Way,
 }
 
 impl Graph {
@@ -68,6 +106,11 @@ impl Graph {
                 to
             }
             Expr::Part(_, item) => self.add(item, from),
+            Expr::Tolerated(item) => {
+                let to = self.node();
+                self.edge(from, Edge::Tolerated, to);
+                self.add(item, to)
+            }
             Expr::Sequence(items) => items.iter().fold(from, |at, item| self.add(item, at)),
             Expr::Choice(items) => {
                 let to = self.node();
@@ -95,7 +138,7 @@ impl Graph {
         }
     }
 
-    /// What can come next at `node`, each with the actions before it. If there are several paths, the first one counts.
+    /// What can come next at `node`, each with what is done before it. If there are several ways, the first one counts.
     /// The graph must be complete.
     pub(super) fn closure(&self, node: usize, last: usize) -> Rc<Closure> {
         let known = self.closures.borrow().get(node).cloned().flatten();
@@ -111,29 +154,26 @@ impl Graph {
     fn closure_of(&self, node: usize, last: usize) -> Closure {
         let mut closure = Closure::default();
         let mut seen = vec![false; self.edges.len()];
-        let mut stack = vec![(node, Vec::new())];
-        while let Some((at, actions)) = stack.pop() {
+        let mut stack = vec![(node, Way::default())];
+        while let Some((at, way)) = stack.pop() {
             if std::mem::replace(&mut seen[at], true) {
                 continue;
             }
             if at == last {
-                closure.end = Some(actions.clone());
+                closure.end = Some(way.clone());
             }
             for (edge, to) in self.edges[at].iter().rev() {
                 match edge {
-                    Edge::Nothing => stack.push((*to, actions.clone())),
-                    Edge::Action(action) => {
-                        let mut actions = actions.clone();
-                        actions.push(action.clone());
-                        stack.push((*to, actions));
-                    }
+                    Edge::Nothing => stack.push((*to, way.clone())),
+                    Edge::Tolerated => stack.push((*to, way.step(Step::Tolerate))),
+                    Edge::Action(action) => stack.push((*to, way.step(Step::Do(action.clone())))),
                     Edge::Literal(_) | Edge::Hole(_) => {}
                 }
             }
             for (edge, to) in &self.edges[at] {
                 match edge {
-                    Edge::Literal(index) => closure.literals.push((actions.clone(), *index, *to)),
-                    Edge::Hole(index) => closure.holes.push((actions.clone(), *index, *to)),
+                    Edge::Literal(index) => closure.literals.push((way.clone(), *index, *to)),
+                    Edge::Hole(index) => closure.holes.push((way.clone(), *index, *to)),
                     _ => {}
                 }
             }
@@ -144,26 +184,27 @@ impl Graph {
 }
 
 impl Closure {
-    /// Moves the actions with which every continuation begins to `eager`: they need not wait for the next marker.
+    /// Moves the steps with which every continuation begins to `eager`: they need not wait for the next marker.
     fn make_eager(&mut self) {
-        loop {
-            let continuations =
-                self.literals.iter().map(|w| &w.0).chain(self.holes.iter().map(|w| &w.0)).chain(&self.end);
-            let mut firsts = continuations.map(|actions| actions.first());
-            let Some(Some(action)) = firsts.next().map(|a| a.cloned()) else { return };
-            if matches!(action, Action::Speculate | Action::HoldBack) || !firsts.all(|other| other == Some(&action)) {
-                return;
-            }
-            for continuation in &mut self.literals {
-                continuation.0.remove(0);
-            }
-            for continuation in &mut self.holes {
-                continuation.0.remove(0);
-            }
-            if let Some(end) = &mut self.end {
-                end.remove(0);
-            }
-            self.eager.push(action);
+        while let Some(step) = self.first_step() {
+            self.ways_mut().for_each(|way| drop(way.0.remove(0)));
+            self.eager.0.push(step);
         }
+    }
+
+    /// The step with which every continuation begins, if it need not wait.
+    fn first_step(&self) -> Option<Step> {
+        let mut firsts = self.ways().map(|way| way.0.first());
+        let step = firsts.next().flatten()?;
+        let waits = matches!(step, Step::Do(Action::Speculate | Action::HoldBack));
+        (!waits && firsts.all(|other| other == Some(step))).then(|| step.clone())
+    }
+
+    fn ways(&self) -> impl Iterator<Item = &Way> {
+        self.literals.iter().chain(&self.holes).map(|next| &next.0).chain(&self.end)
+    }
+
+    fn ways_mut(&mut self) -> impl Iterator<Item = &mut Way> {
+        self.literals.iter_mut().chain(&mut self.holes).map(|next| &mut next.0).chain(&mut self.end)
     }
 }

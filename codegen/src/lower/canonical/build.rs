@@ -21,6 +21,7 @@ pub(in crate::lower) fn normalised(expr: Expr) -> Expr {
         Expr::Choice(items) => Expr::Choice(all(items)),
         Expr::Repeat(item) => normalised(*item).repeated(),
         Expr::Option(item) => sequence(vec![normalised(*item)]).optional(),
+        Expr::Tolerated(item) => sequence(vec![normalised(*item)]).tolerated(),
         other => other,
     }
 }
@@ -47,7 +48,7 @@ pub(in crate::lower) fn sequence(items: Vec<Expr>) -> Expr {
                 out.push(Expr::Option(Box::new(sequence(vec![*inner]))));
             }
             other => {
-                if !matches!(other, Expr::Action(_)) {
+                if !other.only_acts() {
                     layout.clear();
                 }
                 out.push(other);

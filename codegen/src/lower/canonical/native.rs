@@ -112,6 +112,6 @@ fn another(items: Vec<Expr>) -> Expr {
 }
 
 /// The bracket that closes a list of calls.
-pub(in crate::lower) fn list_end() -> Expr {
+fn list_end() -> Expr {
     symbol("]", Role::Inner).named(Part::ListEnd).optional()
 }

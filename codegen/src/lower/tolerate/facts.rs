@@ -28,7 +28,7 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
 
 /// Says that this marker is missing.
 pub(super) fn missing(core: &str) -> Expr {
-    Expr::Action(Action::MissingMarker(core.to_owned().into()))
+    Expr::Action(Action::MissingMarker(core.to_owned().into())).tolerated()
 }
 
 /// Whether a call may open with this marker. One that has its id before its name may open with that of the id.

@@ -4,9 +4,9 @@ use unjinja_runtime::abi::{Action, CallShape, Hole};
 use unjinja_spec::{MarkerKey, ToolFormat};
 
 use super::facts::{after_json, fence};
-use super::{Rule, ahead, marked, marker, tolerated};
-use crate::lower::canonical::build::{hole, is_tag, opening_brace, symbol};
-use crate::lower::canonical::native::{is_bare, list_end, shape};
+use super::{Rule, ahead, marked, marker, part, tolerated};
+use crate::lower::canonical::build::{hole, is_tag, opening_brace};
+use crate::lower::canonical::native::{is_bare, shape};
 use crate::lower::canonical::source::Source;
 use crate::plan::{Expr, Literal, Part, Role};
 
@@ -35,10 +35,11 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
 /// Several objects after one opener, in a list, or one after the other if each has an opener of its own.
 fn several(items: Vec<Expr>, is_tagged: bool) -> Expr {
     let Some((object, end)) = items.split_first() else { return Expr::empty() };
-    let again = is_tagged.then(|| marked(opening_brace()));
-    let next = symbol(",", Role::Inner).or(again);
+    let symbol = |core| part(MarkerKey::CallPunctuation, core);
+    let next = symbol(",").or(is_tagged.then(|| marked(opening_brace())));
     let more = vec![Expr::Action(Action::EndCall), Expr::Action(Action::Speculate), next, object.clone()];
-    let list = vec![symbol("[", Role::Inner).optional(), object.clone(), Expr::Sequence(more).repeated(), list_end()];
+    let close = symbol("]").named(Part::ListEnd).optional();
+    let list = vec![symbol("[").optional(), object.clone(), Expr::Sequence(more).repeated(), close];
     Expr::Sequence([list, end.to_vec()].concat())
 }
 

@@ -21,7 +21,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         .then(|| Expr::Sequence(vec![end, Expr::Action(Action::EndCall)]));
     turn.change(&[Part::Closers], &mut |closers| {
         let nothing_closes = closers == Expr::Choice(vec![Expr::Action(Action::EndCall)]);
-        let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete));
+        let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete).tolerated());
         closers.or(outer.clone().into_iter().chain(next_call(spec)).chain(unknown_closer(spec)).chain(incomplete))
     });
 }
@@ -42,5 +42,5 @@ fn unknown_closer(spec: &Source<'_>) -> Option<Expr> {
     let text = MarkerText::new(&spec.tools.arguments.close_prefix);
     let closer = literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner);
     let closer = Expr::Literal(mark(Literal { peek: true, ..closer }));
-    (!is_empty(&closer)).then(|| Expr::Sequence(vec![closer, Expr::Action(Action::EndCallIncomplete)]))
+    (!is_empty(&closer)).then(|| Expr::Sequence(vec![closer, Expr::Action(Action::EndCallIncomplete).tolerated()]))
 }

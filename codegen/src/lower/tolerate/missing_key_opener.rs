@@ -17,6 +17,6 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let [key, rest] = [Part::AfterKey, Part::Rest].map(|part| call.find(part).cloned());
         let (Some(key), Some(rest)) = (key, rest) else { return call };
         let key = key.named(Part::AfterKey);
-        call.or([Expr::Sequence(vec![Expr::Action(Action::StartSplit), key, rest.named(Part::Rest)])])
+        call.or([Expr::Sequence(vec![Expr::Action(Action::StartSplit).tolerated(), key, rest.named(Part::Rest)])])
     });
 }

@@ -42,5 +42,5 @@ fn text(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
         return Expr::empty();
     }
     let text = up_to(special(openers(spec)), closers, HoleRole::InOrder);
-    Expr::Sequence(vec![Expr::Action(Action::HoldBack), text])
+    Expr::Sequence(vec![Expr::Action(Action::HoldBack).tolerated(), text])
 }

@@ -11,7 +11,7 @@ use crate::plan::{Expr, Part};
 pub(super) const RULE: Rule = Rule { name: "the turn ends in a value", apply };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    let end = |end| Expr::Sequence(vec![marked(end), Expr::Action(Action::EndCallIncomplete)]);
+    let end = |end| Expr::Sequence(vec![marked(end), Expr::Action(Action::EndCallIncomplete).tolerated()]);
     let ends = || ends_of_turn(spec).into_iter().filter(is_tag).map(end);
     turn.change(&[Part::ValueEnd], &mut |closers| match is_empty(&closers) || spec.tools.arguments.nested {
         true => closers,
