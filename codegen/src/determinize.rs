@@ -277,7 +277,7 @@ impl Builder {
                             });
                         }
                         if let (Hole::Text(_), Some(end)) = (&reads, &closure.end) {
-                            self.states[index].end = Some(closure.eager.then(end).actions().into());
+                            self.ends(index, &closure.eager.then(end));
                         }
                     }
                 }
@@ -292,9 +292,17 @@ impl Builder {
                     let next = self.state(Key::Hole(*hole));
                     self.states[index].otherwise = vec![transition("", way, next, true)].into();
                 }
-                self.states[index].end = closure.end.clone().map(|way| Cow::Owned(way.actions()));
+                if let Some(end) = &closure.end {
+                    self.ends(index, end);
+                }
             }
         }
+    }
+
+    /// Lets the turn end at a state.
+    fn ends(&mut self, state: usize, way: &Way) {
+        self.states[state].end = Some(way.actions().into());
+        self.states[state].unclosed = way.is_tolerated();
     }
 
     fn is_text(&self, index: usize) -> bool {

@@ -191,6 +191,8 @@ pub enum Part {
     Closers,
     /// The bracket or tag that closes the arguments of a function.
     FunctionEnd,
+    /// A closer, or an opener after another one, that its neighbours tell if it is missing.
+    Closer,
     /// The closer of a call, and the end of the call.
     CallEnd,
     /// A call as one object.

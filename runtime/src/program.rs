@@ -246,6 +246,8 @@ pub struct State {
     pub end: Option<List<Action>>,
     /// White space before a marker is text here: nothing has been read yet.
     pub exact: bool,
+    /// Where a turn ends here, no template ends it so: a closer is missing.
+    pub unclosed: bool,
 }
 
 impl State {
@@ -259,6 +261,7 @@ impl State {
             otherwise: Rows::NONE,
             end: None,
             exact: false,
+            unclosed: false,
         }
     }
 
@@ -291,6 +294,12 @@ impl State {
     /// Says that a turn may end here, and what to do then.
     pub const fn end(mut self, actions: &'static [Action]) -> Self {
         set(&mut self.end, Some(list(actions)));
+        self
+    }
+
+    /// Says that no template ends a turn here.
+    pub const fn unclosed(mut self) -> Self {
+        self.unclosed = true;
         self
     }
 

@@ -69,6 +69,9 @@ impl Tables {
         if state.exact {
             tokens.extend(quote!(.exact()));
         }
+        if state.unclosed {
+            tokens.extend(quote!(.unclosed()));
+        }
         if !state.transitions.is_empty() {
             let rows = state.arrows().map(|(marker, transition)| {
                 let marker = Literal::u16_unsuffixed(self.marker(marker));

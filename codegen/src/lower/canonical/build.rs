@@ -226,7 +226,7 @@ pub(in crate::lower) fn is_empty(expr: &Expr) -> bool {
         Expr::Sequence(items) => items.iter().all(is_empty),
         Expr::Option(item) => is_empty(item),
         Expr::Choice(items) => items.iter().all(is_empty),
-        Expr::Part(_, item) => is_empty(item),
+        Expr::Part(_, item) | Expr::Tolerated(item) => is_empty(item),
         _ => false,
     }
 }

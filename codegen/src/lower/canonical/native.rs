@@ -7,7 +7,7 @@ use unjinja_spec::MarkerKey;
 
 use super::build::{hole, is_empty, marker, opening_brace, symbol};
 use super::source::Source;
-use super::tagged::{all_calls, end_of_call};
+use super::tagged::{all_calls, closer, end_of_call};
 use crate::plan::{Expr, Literal, Part, Role};
 
 pub(super) fn calls(spec: &Source<'_>) -> Expr {
@@ -26,7 +26,8 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     if tools.tools_array_wrapped {
         let more = another(vec![symbol(",", Role::Inner), start.clone(), object.clone()]);
         let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
-        let list = vec![symbol("[", Role::Inner).optional(), start, object, more, list_end(), section_end.optional()];
+        let list =
+            vec![symbol("[", Role::Inner).named(Part::Closer), start, object, more, list_end(), closer(section_end)];
         let list = Expr::Sequence(list).named(Part::Objects).named(Part::AfterSection);
         let calls = Expr::Sequence(vec![section, list]).named(Part::Section);
         return Expr::Sequence(vec![Expr::Action(Action::Speculate), calls]);
@@ -113,5 +114,5 @@ fn another(items: Vec<Expr>) -> Expr {
 
 /// The bracket that closes a list of calls.
 fn list_end() -> Expr {
-    symbol("]", Role::Inner).named(Part::ListEnd).optional()
+    symbol("]", Role::Inner).named(Part::Closer).named(Part::ListEnd)
 }

@@ -31,7 +31,7 @@ pub(super) fn all_calls(spec: &Source<'_>, first: Expr, next: Expr) -> Expr {
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
     let call = |items| Expr::Sequence([vec![Expr::Action(Action::Speculate)], items].concat()).named(Part::Call);
     let more = call(vec![separator, next]).repeated();
-    Expr::Sequence(vec![call(vec![first]), more, marker(spec, MarkerKey::SectionEnd, Role::Inner).optional()])
+    Expr::Sequence(vec![call(vec![first]), more, closer(marker(spec, MarkerKey::SectionEnd, Role::Inner))])
 }
 
 /// A call after the marker that opens it.
@@ -67,7 +67,7 @@ fn named(spec: &Source<'_>) -> Expr {
     let suffix = if needs_more { confirmed(suffix) } else { suffix };
     let rest = if json { json_rest(spec) } else { tagged_rest(spec) };
     let start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
-    let start = if json { vec![start] } else { vec![start.optional()] };
+    let start = if json { vec![start] } else { vec![closer(start)] };
     let brace = (json && needs_brace(spec)).then(opening_brace);
     let after = [Expr::Action(start_action(spec)), suffix.named(Part::NameEnd)]
         .into_iter()
@@ -137,8 +137,8 @@ fn json_rest(spec: &Source<'_>) -> Expr {
     let arguments = if spec.tools.uses_python_dicts { Hole::Python } else { Hole::Json };
     Expr::Sequence(vec![
         hole(arguments).named(Part::Json),
-        inner(MarkerKey::ArgumentsEnd).optional(),
-        inner(MarkerKey::FunctionClose).optional(),
+        closer(inner(MarkerKey::ArgumentsEnd)),
+        closer(inner(MarkerKey::FunctionClose)),
         id_at(spec, CallIdPosition::PostArgs, Role::Inner).optional(),
         end_of_call(inner(MarkerKey::CallEnd)),
     ])
@@ -166,15 +166,20 @@ fn tagged_rest(spec: &Source<'_>) -> Expr {
     } else {
         Expr::Action(Action::EndCall)
     };
-    let end = inner(MarkerKey::ArgumentsEnd).optional();
+    let end = closer(inner(MarkerKey::ArgumentsEnd));
     let closed = Expr::Choice(vec![closers.clone()]).named(Part::Closers);
     let rest = Expr::Sequence(vec![list.named(Part::Arguments), end.clone(), closed]);
     if goes_on(spec) { Expr::Choice(vec![rest, Expr::Sequence(vec![end, closers])]) } else { rest }
 }
 
 /// The end of a call after its arguments.
-pub(in crate::lower) fn end_of_call(closer: Expr) -> Expr {
-    Expr::Sequence(vec![closer.optional(), Expr::Action(Action::EndCall)]).named(Part::CallEnd)
+pub(in crate::lower) fn end_of_call(end: Expr) -> Expr {
+    Expr::Sequence(vec![closer(end), Expr::Action(Action::EndCall)]).named(Part::CallEnd)
+}
+
+/// A closer. White space alone closes nothing.
+pub(super) fn closer(marker: Expr) -> Expr {
+    if is_empty(&marker) { Expr::empty() } else { marker.named(Part::Closer) }
 }
 
 /// Whether a marker is at most two punctuation characters. Such a marker does not announce a call.

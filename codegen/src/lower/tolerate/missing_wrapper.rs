@@ -15,14 +15,14 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let (start_is_tag, prefix_is_tag) = (is_tag(&start), is_tag(&prefix));
     if spec.tools.format == ToolFormat::JsonNative {
         if start_is_tag {
-            turn.change(&[Part::Wrapper], &mut Expr::optional);
+            turn.change(&[Part::Wrapper], &mut |wrapper| wrapper.or([Expr::empty().tolerated()]));
         }
         return;
     }
     let mut or_inner = |place, inner| {
         turn.change(&[place], &mut |opened: Expr| {
             let call = opened.find(inner).cloned();
-            opened.or(call)
+            opened.or(call.map(Expr::tolerated))
         });
     };
     if prefix_is_tag {

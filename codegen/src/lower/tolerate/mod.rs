@@ -76,6 +76,7 @@ rules! {
     missing_bracket,
     json_extras,
     text_after,
+    missing_closer,
     // The turn.
     other_token_before_calls,
     closer_twice,

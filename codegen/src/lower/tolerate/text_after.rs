@@ -19,9 +19,9 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
             Expr::Sequence(items) => items.first().cloned(),
             _ => None,
         };
-        let Some(Expr::Option(closer)) = closer.filter(|closer| !is_empty(closer) && !is_empty(&text)) else { return own };
-        let after = Expr::Sequence(vec![text.clone(), (*closer).clone().optional()]).optional();
-        Expr::Choice(vec![Expr::Sequence(vec![*closer, end()]), Expr::Sequence(vec![end(), after])])
+        let Some(closer) = closer.filter(|closer| !is_empty(closer) && !is_empty(&text)) else { return own };
+        let after = Expr::Sequence(vec![text.clone(), closer.clone()]).optional();
+        Expr::Choice(vec![Expr::Sequence(vec![closer, end()]), Expr::Sequence(vec![end(), after])])
     });
     let between = self::text(spec, &[MarkerKey::SectionEnd]);
     if !is_empty(&between) {

@@ -1,0 +1,11 @@
+//! A closer is missing, or an opener that what follows tells.
+
+use super::Rule;
+use crate::lower::canonical::source::Source;
+use crate::plan::{Expr, Part};
+
+pub(super) const RULE: Rule = Rule { name: "a missing closer", apply };
+
+fn apply(_: &Source<'_>, turn: &mut Expr) {
+    turn.change(&[Part::Closer], &mut |closer| closer.or([Expr::empty().tolerated()]));
+}
