@@ -1,13 +1,6 @@
 //! The turn ends directly after the special token that opens all calls.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::MarkerKey;
-
-use super::facts::{ends_before_more, is_special};
-use super::{Rule, marker};
-use crate::lower::canonical::build::normalised;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "calls that are opened and not written", apply };
 

@@ -1,12 +1,6 @@
 //! The opener of the answer, a special token, comes while reasoning is open: reasoning ends there.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::MarkerKey;
-
-use super::facts::{core, is_special};
-use super::{Rule, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "an answer that opens in reasoning", apply };
 

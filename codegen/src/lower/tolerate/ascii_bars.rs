@@ -1,10 +1,6 @@
 //! The bars and low lines of a marker are those of ASCII, if no marker is written so.
 
-use unjinja_spec::MarkerText;
-
-use super::{Rule, or_forms};
-use crate::lower::canonical::source::Source;
-use crate::plan::Expr;
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "bars of ASCII", apply };
 

@@ -1,14 +1,6 @@
 //! A value is between blanks, where the template puts it on lines of its own.
 
-use unjinja_runtime::abi::{Action, Hole};
-use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
-
-use super::missing_value_closer::without_closer;
-use super::{Rule, part};
-use crate::lower::canonical::arguments::by_schema;
-use crate::lower::canonical::build::{confirmed, hole, is_empty};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a value between blanks", apply };
 

@@ -1,11 +1,6 @@
 //! A call breaks off. Up to the next closer or opener of a call, or the header of another message, all of it is broken markup.
 
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
-
-use super::facts::{is_special, leftovers, openers, tags, up_to};
-use super::{Rule, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, HoleRole, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a call that breaks off", apply };
 

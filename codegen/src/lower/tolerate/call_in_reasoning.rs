@@ -1,10 +1,6 @@
 //! A call opens with a special token in reasoning that nothing closed, and no marker closes calls.
 
-use unjinja_spec::MarkerKey;
-
-use super::Rule;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Openers, Part, PlanHole};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a call in reasoning", apply };
 

@@ -1,9 +1,6 @@
 //! A closer of a call, of all calls or of reasoning comes once more after a call.
 
-use super::Rule;
-use super::facts::leftovers;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a closer twice", apply };
 

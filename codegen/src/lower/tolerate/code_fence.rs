@@ -1,13 +1,6 @@
 //! A call that does not begin with a special token is in a code fence of the answer: it is an example.
 
-use unjinja_runtime::Channel;
-use unjinja_runtime::abi::Action;
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::facts::{FENCE, holds_fences};
-use super::{Rule, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Openers, Part, PlanHole, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a call in a code fence", apply };
 

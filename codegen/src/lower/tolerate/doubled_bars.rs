@@ -1,11 +1,6 @@
 //! A tag of a name between bars and a word (`<｜name｜word_word>`) has its bars doubled.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::BARS;
-use super::{Rule, or_forms};
-use crate::lower::canonical::source::Source;
-use crate::plan::Expr;
+use super::prelude::*;
 
 /// The markers of calls that may be such tags.
 const KEYS: [MarkerKey; 6] = [

@@ -1,18 +1,13 @@
 //! The token between a function's name and its arguments comes twice: a brace is what comes after it.
 
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
-
-use super::facts::is_special;
-use super::{Rule, or_forms};
-use crate::lower::canonical::source::Source;
-use crate::plan::Expr;
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "the token before the arguments twice", apply };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, |key, text| {
         let core = MarkerText::new(text).core;
-        let is_token = spec.tools.format == ToolFormat::TagWithJson && is_special(core) && tags(core) == [core];
+        let is_token = spec.tools.format == ToolFormat::TagWithJson && is_special(core) && tags_in(core) == [core];
         let is_doubled = is_token && key == MarkerKey::FunctionNameSuffix;
         is_doubled.then(|| [core, core].concat()).into_iter().collect()
     });

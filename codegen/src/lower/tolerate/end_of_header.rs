@@ -1,12 +1,6 @@
 //! Only the end of a header is left of it, before an answer.
 
-use unjinja_runtime::abi::InText;
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::is_special;
-use super::{Rule, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "only the end of a header", apply };
 

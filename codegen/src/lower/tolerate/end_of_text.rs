@@ -1,14 +1,6 @@
 //! A token of the vocabulary that ends a text follows the end of the turn, or any other special token that the template writes.
 
-use std::collections::BTreeSet;
-
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
-
-use super::facts::{ends_of_text, is_special};
-use super::{Rule, tolerated};
-use crate::lower::canonical::ends_of_turn;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a token that ends a text", apply };
 

@@ -1,14 +1,6 @@
 //! Braces too many, and code fences, are around JSON; a call that is written as JSON is a Python dict; several objects are in one tag.
 
-use unjinja_runtime::abi::{Action, CallShape, Hole};
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::facts::{after_json, fence};
-use super::{Rule, ahead, marked, marker, part, tolerated};
-use crate::lower::canonical::build::{hole, is_tag, opening_brace};
-use crate::lower::canonical::native::{is_bare, shape};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 /// How a Python dict begins, if it is not JSON.
 const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];

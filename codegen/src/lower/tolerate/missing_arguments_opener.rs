@@ -1,13 +1,6 @@
 //! After a special token and an offered name, the marker before the arguments is missing.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::{CallIdPosition, ToolFormat};
-
-use super::{Rule, marked, start_of};
-use crate::lower::canonical::build::opening_brace;
-use crate::lower::canonical::source::Source;
-use crate::lower::canonical::tagged::needs_brace;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing marker before the arguments", apply };
 

@@ -1,12 +1,6 @@
 //! The bracket of a call expression that a special token announces is missing: it ends at the closer of the call or of all calls.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::{core, missing, parts};
-use super::{Rule, ahead, marker};
-use crate::lower::canonical::source::Source;
-use crate::lower::canonical::tagged::{end_of_call, is_bracketed};
-use crate::plan::{Expr, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing bracket", apply };
 

@@ -1,12 +1,6 @@
 //! After the special token that opens all calls, the opener of the first is missing, and a special token follows the name.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::{CallIdPosition, MarkerText, ToolFormat};
-
-use super::facts::is_special;
-use super::{Rule, by_name, own_and_others};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing opener of the first call", apply };
 

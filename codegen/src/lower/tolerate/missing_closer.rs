@@ -1,8 +1,6 @@
 //! A closer is missing, or an opener that what follows tells.
 
-use super::Rule;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing closer", apply };
 

@@ -1,14 +1,6 @@
 //! The closers of a call are missing: another call opens, or something else follows.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::{core, missing};
-use super::{Rule, ahead, mark, marker};
-use crate::lower::canonical::build::{is_empty, is_tag, literal};
-use crate::lower::canonical::source::Source;
-use crate::lower::canonical::tagged::is_bracketed;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "missing closers of a call", apply };
 

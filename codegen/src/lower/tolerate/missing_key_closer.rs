@@ -1,12 +1,6 @@
 //! The tag that closes the name of an argument is missing before the opener of its value.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::{core, missing};
-use super::{Rule, ahead};
-use crate::lower::canonical::build::is_tag;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing closer of a key", apply };
 

@@ -1,11 +1,6 @@
 //! The opener of the first argument's name is missing, so that it is one word with the function's name, or white space is between them.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::ToolFormat;
-
-use super::Rule;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing opener of a key", apply };
 

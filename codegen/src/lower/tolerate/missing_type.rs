@@ -1,11 +1,6 @@
 //! A tag with the name of an argument lacks its type, or has it without quotes: the schema of the tool says it.
 
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
-
-use super::{Rule, tolerated, value};
-use crate::lower::canonical::arguments::{by_schema, type_after_name};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing type", apply };
 

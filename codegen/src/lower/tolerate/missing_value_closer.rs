@@ -1,12 +1,6 @@
 //! A raw value has no closer, but its call has: the value ends with the call.
 
-use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
-
-use super::facts::{core, missing};
-use super::{Rule, mark};
-use crate::lower::canonical::build::{is_empty, seen_ahead};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing closer of a value", apply };
 

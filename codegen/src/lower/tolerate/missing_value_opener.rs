@@ -1,12 +1,6 @@
 //! A value begins without its opener after the tag that closes its name.
 
-use unjinja_spec::MarkerText;
-
-use super::Rule;
-use super::facts::missing;
-use crate::lower::canonical::build::is_tag;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing opener of a value", apply };
 

@@ -1,11 +1,6 @@
 //! The marker that opens all calls, or the outer tag of a call, is missing before a tag that opens a call.
 
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::{Rule, marker};
-use crate::lower::canonical::build::{is_empty, is_tag};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a missing wrapper", apply };
 

@@ -249,3 +249,28 @@ fn value(spec: &Source<'_>, kind: ArgumentKind, end_of_name: Expr) -> Expr {
     }
     value
 }
+
+/// What rules are made of.
+mod prelude {
+    pub(super) use std::collections::BTreeSet;
+
+    pub(super) use unjinja_runtime::Channel;
+    pub(super) use unjinja_runtime::abi::{Action, ArgumentKind, CallShape, Hole, InText};
+    pub(super) use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat, begins_tag, tags as tags_in};
+
+    pub(super) use super::facts::*;
+    pub(super) use super::missing_value_closer::without_closer;
+    pub(super) use super::other_sign::before_literal;
+    pub(super) use super::{
+        Rule, ahead, by_name, mark, marked, marker, or_forms, own_and_others, part, start_of, started, tolerated, value,
+    };
+    pub(super) use crate::lower::canonical::arguments::{by_schema, literal_kind, type_after_name};
+    pub(super) use crate::lower::canonical::build::{
+        confirmed, hole, is_empty, is_tag, literal, normalised, opening_brace, seen_ahead,
+    };
+    pub(super) use crate::lower::canonical::ends_of_turn;
+    pub(super) use crate::lower::canonical::native::{is_bare, is_named, shape};
+    pub(super) use crate::lower::canonical::source::Source;
+    pub(super) use crate::lower::canonical::tagged::{end_of_call, is_bracketed, needs_brace};
+    pub(super) use crate::plan::{Expr, HoleRole, Literal, Openers, Part, PlanHole, Role};
+}

@@ -1,11 +1,6 @@
 //! A raw value has no closer, and another argument that the tool declares opens on a line of its own.
 
-use unjinja_spec::{MarkerKey, MarkerText, begins_tag};
-
-use super::facts::missing;
-use super::{Rule, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "the next argument ends a value", apply };
 

@@ -1,11 +1,6 @@
 //! Another call opens with a special token where the name of a call was to come: that call is abandoned.
 
-use unjinja_runtime::abi::Action;
-
-use super::facts::{is_special, openers};
-use super::Rule;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "another opener for a name", apply };
 

@@ -1,13 +1,6 @@
 //! One object is in place of arguments with tags, or of those of a call expression.
 
-use unjinja_runtime::abi::Hole;
-use unjinja_spec::{MarkerText, ToolFormat};
-
-use super::facts::{after_json, fence};
-use super::{Rule, marked};
-use crate::lower::canonical::build::{hole, opening_brace};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "an object in place of arguments", apply };
 

@@ -1,14 +1,6 @@
 //! A call is a JSON object, or several are in a list, directly after the marker that opens a call in another form.
 
-use unjinja_runtime::abi::{Action, CallShape, Hole};
-use unjinja_spec::{MarkerKey, MarkerText, ToolFormat, tags};
-
-use super::facts::after_json;
-use super::{Rule, marker, tolerated};
-use crate::lower::canonical::build::hole;
-use crate::lower::canonical::source::Source;
-use crate::lower::canonical::tagged::end_of_call;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "objects in a tag", apply };
 
@@ -32,7 +24,7 @@ fn or_objects(spec: &Source<'_>, opener: Expr, call: Expr) -> Expr {
     let is_whole = |literal: &Literal| {
         // The bracket may be that of a list.
         let core = literal.core.strip_suffix('[').unwrap_or(&literal.core);
-        tags(core) == [core] && !closes(core)
+        tags_in(core) == [core] && !closes(core)
     };
     match opener {
         Expr::Part(_, opener) => or_objects(spec, *opener, call),

@@ -1,12 +1,6 @@
 //! A marker that opens a call, or all calls, comes twice.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::{ToolFormat, tags};
-
-use super::{Rule, tolerated};
-use crate::lower::canonical::build::{is_tag, normalised};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "an opener twice", apply };
 
@@ -56,7 +50,7 @@ fn after(start: &Expr, call: Vec<Expr>) -> Expr {
 /// All calls after their opener, which a model may write twice if it is one tag.
 fn or_again(opener: Expr, calls: Expr) -> Expr {
     match opener {
-        Expr::Literal(literal) if tags(&literal.core) == [literal.core.as_str()] => {
+        Expr::Literal(literal) if tags_in(&literal.core) == [literal.core.as_str()] => {
             let calls = again(&literal, calls);
             Expr::Sequence(vec![Expr::Literal(literal), calls])
         }

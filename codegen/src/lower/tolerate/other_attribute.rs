@@ -1,11 +1,6 @@
 //! A tag has a name in another way: `<f=NAME>`, `<f="NAME">`, `<f name="NAME">`, or lacks its bracket at the end of its line.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::{ATTRIBUTES, tag_of_name};
-use super::{Rule, or_forms};
-use crate::lower::canonical::source::Source;
-use crate::plan::Expr;
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "another attribute", apply };
 

@@ -1,10 +1,6 @@
 //! Other brackets are around the arguments of a call expression that a special token announces.
 
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::{Rule, part};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "another bracket", apply };
 

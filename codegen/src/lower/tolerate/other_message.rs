@@ -1,13 +1,6 @@
 //! A message has a channel or a sender that no template writes, or its recipient comes first.
 
-use unjinja_runtime::abi::{Action, Hole, InText};
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::{begins_of_headers, recipient, types_of_header};
-use super::{Rule, by_name, part, tolerated};
-use crate::lower::canonical::build::hole;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a header that no template writes", apply };
 

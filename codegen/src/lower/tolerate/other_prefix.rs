@@ -1,11 +1,6 @@
 //! A form of the marker before a name that only models write may be prose: only an offered name makes a call, if any was offered.
 
-use unjinja_runtime::abi::Action;
-
-use super::{Rule, by_name, own_and_others};
-use crate::lower::canonical::build::is_empty;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a form of the opener of a name", apply };
 

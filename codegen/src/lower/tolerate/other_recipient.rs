@@ -1,12 +1,6 @@
 //! A recipient that the template does not write is a tool, if one of that name was offered. If not, its message is left out.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::MarkerKey;
-
-use super::facts::{is_special, recipient};
-use super::{Rule, by_name, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a recipient without its namespace", apply };
 

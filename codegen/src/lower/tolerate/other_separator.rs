@@ -1,11 +1,6 @@
 //! Between call expressions is a comma or a semicolon that the template does not write.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::{Rule, part};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "another separator of calls", apply };
 

@@ -1,10 +1,6 @@
 //! An equals sign is in place of the colon before a literal, or a colon in place of the equals sign.
 
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::{Rule, ahead, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 /// How a literal begins, in JSON or in Python: as a string, a list, an object, a number, or a word.
 const BEGIN_LITERALS: [&str; 21] = [

@@ -1,12 +1,6 @@
 //! After another bracket than the template's, only an offered name makes a call, if any was offered.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::ToolFormat;
-
-use super::{Rule, own_and_others, started};
-use crate::lower::canonical::build::is_empty;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "another bracket after a name", apply };
 

@@ -1,13 +1,6 @@
 //! A special token that the template writes elsewhere is before calls that nothing announces, or after them.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::ToolFormat;
-
-use super::facts::{is_special, other_tokens};
-use super::Rule;
-use crate::lower::canonical::native::{is_bare, is_named};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "another token around calls", apply };
 

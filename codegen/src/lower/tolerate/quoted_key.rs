@@ -1,13 +1,6 @@
 //! The name of an argument in a call expression is in quotes.
 
-use unjinja_runtime::abi::Hole;
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::{Rule, part, value};
-use crate::lower::canonical::arguments::literal_kind;
-use crate::lower::canonical::build::hole;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a key in quotes", apply };
 

@@ -1,12 +1,6 @@
 //! The closer of reasoning comes before anything else that the answer has: at the end of a line, or before a call or the closer itself.
 
-use unjinja_runtime::abi::InText;
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::{is_special, openers};
-use super::{Rule, tolerated};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "the closer of reasoning again", apply };
 

@@ -1,12 +1,6 @@
 //! The opener of reasoning is written again although the prompt or the model itself has just written it, with the start of the turn or without.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::parts;
-use super::{Rule, tolerated};
-use crate::lower::canonical::build::is_tag;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "the opener of reasoning twice", apply };
 

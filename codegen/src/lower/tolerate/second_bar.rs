@@ -1,11 +1,6 @@
 //! A token that has a bar on one side only (`<|name>`) has one on both.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::{BARS, is_special};
-use super::{Rule, or_forms};
-use crate::lower::canonical::source::Source;
-use crate::plan::Expr;
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a second bar", apply };
 

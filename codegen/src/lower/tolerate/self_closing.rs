@@ -1,12 +1,6 @@
 //! The tag with the name of a function closes itself: the call has no arguments.
 
-use unjinja_spec::MarkerKey;
-
-use super::facts::tag_of_name;
-use super::{Rule, marker, part, start_of};
-use crate::lower::canonical::source::Source;
-use crate::lower::canonical::tagged::end_of_call;
-use crate::plan::{Expr, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a tag that closes itself", apply };
 

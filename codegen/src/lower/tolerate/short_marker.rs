@@ -1,11 +1,6 @@
 //! A special token and words: the words are missing, or come twice.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::is_special;
-use super::{Rule, or_forms};
-use crate::lower::canonical::source::Source;
-use crate::plan::Expr;
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a token without its words", apply };
 

@@ -1,11 +1,6 @@
 //! The start of the turn, or the last tag of it, is written again.
 
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::{Rule, mark};
-use crate::lower::canonical::build::{is_empty, is_tag, literal};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "the start of the turn twice", apply };
 

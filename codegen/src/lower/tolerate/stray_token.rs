@@ -1,13 +1,6 @@
 //! The answer has a special token where it closes nothing: broken markup. What ends the turn makes all that follows broken markup too.
 
-use unjinja_runtime::Channel;
-use unjinja_runtime::abi::Action;
-use unjinja_spec::MarkerKey;
-
-use super::Rule;
-use super::facts::{ends_before_more, is_special, other_tokens, tags};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Openers, Part, PlanHole, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a token that closes nothing", apply };
 

@@ -1,10 +1,6 @@
 //! A comma is between literals where the template writes nothing, or follows the last argument.
 
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::{Rule, ahead, part};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a comma too many", apply };
 

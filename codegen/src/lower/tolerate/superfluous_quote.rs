@@ -1,10 +1,6 @@
 //! A quote token follows a value that is between other quotes.
 
-use unjinja_spec::MarkerKey;
-
-use super::{Rule, part};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a quote token too many", apply };
 

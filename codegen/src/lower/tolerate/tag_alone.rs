@@ -1,12 +1,6 @@
 //! A tag with the name of an offered tool is without any opener before it.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::{MarkerKey, ToolFormat};
-
-use super::{Rule, by_name, marker};
-use crate::lower::canonical::build::{confirmed, is_tag};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a tag with a name alone", apply };
 

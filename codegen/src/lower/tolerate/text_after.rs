@@ -1,13 +1,6 @@
 //! Text is between calls, or between the arguments and their closer, and the closers are special tokens.
 
-use unjinja_runtime::abi::Action;
-use unjinja_spec::MarkerKey;
-
-use super::facts::{is_special, openers, tags, up_to};
-use super::Rule;
-use crate::lower::canonical::build::is_empty;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, HoleRole, Literal, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "text after a call", apply };
 

@@ -1,12 +1,6 @@
 //! The turn ends while a raw value is read.
 
-use unjinja_runtime::abi::Action;
-
-use super::{Rule, marked};
-use crate::lower::canonical::build::{is_empty, is_tag};
-use crate::lower::canonical::ends_of_turn;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "the turn ends in a value", apply };
 

@@ -1,12 +1,6 @@
 //! A string has no closing quote token, and the output or the turn ends after the call: the string ends where the call does.
 
-use unjinja_spec::MarkerKey;
-
-use super::facts::{core, is_special, missing};
-use super::{Rule, tolerated};
-use crate::lower::canonical::ends_of_turn;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a string without its closing token", apply };
 

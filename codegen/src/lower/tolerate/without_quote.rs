@@ -1,13 +1,6 @@
 //! Values are without the quote that the template writes around every value: other literals, also after the other sign.
 
-use unjinja_runtime::abi::{Action, ArgumentKind, Hole};
-use unjinja_spec::MarkerKey;
-
-use super::other_sign::before_literal;
-use super::{Rule, part};
-use crate::lower::canonical::build::hole;
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "a value without its quotes", apply };
 

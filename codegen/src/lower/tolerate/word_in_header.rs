@@ -1,13 +1,6 @@
 //! A header has a word after the recipient that no template writes, alone or after the token that announces such a word.
 
-use unjinja_runtime::abi::Hole;
-use unjinja_spec::{MarkerKey, MarkerText};
-
-use super::facts::types_of_header;
-use super::{Rule, marked, part};
-use crate::lower::canonical::build::{hole, opening_brace};
-use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Part};
+use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule { name: "another word in a header", apply };
 
