@@ -25,6 +25,8 @@ use graph::{Closure, Continuation, Edge, Graph, Way};
 #[derive(Clone, Debug)]
 pub(crate) struct States {
     pub list: Vec<State>,
+    /// For each marker of each state, the rule that tolerates it.
+    pub rules: Vec<Rules>,
     /// The state at the start of a turn.
     pub start: StateId,
     /// The state of answer text.
@@ -36,6 +38,9 @@ pub(crate) struct States {
     /// The state of broken markup, if the format has calls.
     pub unparsed: Option<StateId>,
 }
+
+/// For each marker of a state, the rule that tolerates it; `None` if a template writes it.
+pub(crate) type Rules = Vec<Option<&'static str>>;
 
 /// What a state means: a node, or a hole that is being filled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,6 +63,7 @@ struct Builder {
     states: Vec<State>,
     /// The markers of each state. What a search needs of them is found when the states are merged: most of them are equal.
     markers: Vec<Vec<Marker>>,
+    rules: Vec<Rules>,
     queue: Vec<(usize, Key)>,
     conflicts: Vec<LowerProblem>,
     names: HashMap<String, usize>,
@@ -110,6 +116,7 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
         known_afters: RefCell::new(vec![None; holes]),
         states: Vec::new(),
         markers: Vec::new(),
+        rules: Vec::new(),
         queue: Vec::new(),
         conflicts: Vec::new(),
         names: HashMap::new(),
@@ -135,8 +142,8 @@ pub(crate) fn determinize(plan: &Plan) -> Result<States, Vec<LowerProblem>> {
     if builder.conflicts.is_empty() {
         let id = |index: usize| StateId(index as u16);
         let [reasoning, reasoning_start, unparsed] = [reasoning, reasoning_start, unparsed].map(|state| state.map(id));
-        let (list, start, content) = (builder.states, id(start), id(content));
-        Ok(States { list, start, content, reasoning, reasoning_start, unparsed }
+        let (list, rules, start, content) = (builder.states, builder.rules, id(start), id(content));
+        Ok(States { list, rules, start, content, reasoning, reasoning_start, unparsed }
             .merged(builder.markers)
             .with_searches())
     } else {
@@ -157,6 +164,7 @@ impl Builder {
         let exact = key == Key::Node(self.first);
         self.states.push(State { name: name.into(), exact, ..State::new("", None) });
         self.markers.push(Vec::new());
+        self.rules.push(Vec::new());
         self.keys.insert(key, index);
         self.queue.push((index, key));
         index
@@ -302,7 +310,7 @@ impl Builder {
     /// Lets the turn end at a state.
     fn ends(&mut self, state: usize, way: &Way) {
         self.states[state].end = Some(way.actions().into());
-        self.states[state].unclosed = way.is_tolerated();
+        self.states[state].unclosed = way.rule().is_some();
     }
 
     fn is_text(&self, index: usize) -> bool {
@@ -315,13 +323,15 @@ impl Builder {
         // end of the output.
         let ends_turn = |(_, literal, _): &Continuation| self.graph.literals[*literal].role == Role::TurnEnd;
         let (ends, others): (Vec<_>, Vec<_>) = continuations.into_iter().partition(ends_turn);
-        // The literal, the node after it, where it leads, and whether a template writes it, whatever the transition does.
-        let mut found: Vec<(usize, usize, Transition, bool)> = Vec::new();
+        // The literal, the node after it, where it leads, whether a template writes it, whatever the transition does, and the rule.
+        let mut found: Vec<(usize, usize, Transition, bool, Option<&'static str>)> = Vec::new();
         for (way, index, to) in ends.into_iter().chain(others) {
             let (after, next) = self.target(to);
             let literal = &self.graph.literals[index];
             let is_written = literal.rule.is_none();
-            let mut transition = transition(literal.key.as_str(), &way.then(&after), next, is_written);
+            let way = way.then(&after);
+            let rule = literal.rule.or(way.rule());
+            let mut transition = transition(literal.key.as_str(), &way, next, is_written);
             transition.actions.to_mut().extend(match literal.key {
                 MarkerKey::ContentStart => Some(Action::OpenContent),
                 MarkerKey::ContentEnd => Some(Action::CloseContent),
@@ -332,13 +342,13 @@ impl Builder {
                 (&other.core, other.repeats, other.ends_text()) == (&literal.core, literal.repeats, literal.ends_text())
             };
             match found.iter_mut().find(|(other, ..)| same(other)) {
-                None => found.push((index, to, transition, is_written)),
-                Some((.., other, _)) if other.leads_like(&transition) || other.key == transition.key => {}
-                Some((.., other, written)) if yields(&transition, other, !is_written && *written) => {}
+                None => found.push((index, to, transition, is_written, rule)),
+                Some((.., other, _, _)) if other.leads_like(&transition) || other.key == transition.key => {}
+                Some((.., other, written, _)) if yields(&transition, other, !is_written && *written) => {}
                 Some(found) if yields(&found.2, &transition, !found.3 && is_written) => {
-                    *found = (index, to, transition, is_written);
+                    *found = (index, to, transition, is_written, rule);
                 }
-                Some((.., other, _)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
+                Some((.., other, _, _)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
                     first: other.key,
                     second: transition.key,
                     text: literal.core.clone(),
@@ -346,7 +356,8 @@ impl Builder {
             }
         }
         self.markers[state] = found.iter().map(|(literal, to, ..)| self.marker(state, *literal, *to)).collect();
-        let transitions: Vec<Transition> = found.into_iter().map(|(.., transition, _)| transition).collect();
+        self.rules[state] = found.iter().map(|(.., rule)| *rule).collect();
+        let transitions: Vec<Transition> = found.into_iter().map(|(.., transition, _, _)| transition).collect();
         self.states[state].transitions = transitions.into();
     }
 
@@ -519,6 +530,6 @@ fn yields(one: &Transition, other: &Transition, only_other_is_written: bool) -> 
 
 /// The transition at the end of a way. `is_written`: a template writes the marker there.
 fn transition(key: &'static str, way: &Way, next: usize, is_written: bool) -> Transition {
-    let origin = if way.is_tolerated() || !is_written { Origin::Recovery } else { Origin::Canonical };
+    let origin = if way.rule().is_some() || !is_written { Origin::Recovery } else { Origin::Canonical };
     Transition { key, actions: way.actions().into(), next: StateId(next as u16), origin }
 }

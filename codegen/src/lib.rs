@@ -44,6 +44,28 @@ pub fn plan(spec: &FormatSpec) -> Plan {
     lowered(spec).0
 }
 
+/// What the templates of a spec write in a turn, as text for people: a line for each part, with literals in quotes and holes in
+/// braces. What is only tolerated is not in it.
+///
+/// ```
+/// use unjinja_spec::FormatSpec;
+///
+/// let spec = FormatSpec::from_toml(r#"
+/// spec_version = 1
+/// [template]
+/// name = "plain"
+/// file = "plain.jinja"
+/// sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+/// [turn]
+/// end = "<|end|>\n"
+/// "#, "plain.toml")?;
+/// assert_eq!(unjinja_codegen::notation(&spec), "turn = {content}* \"<|end|>\\n\"?\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn notation(spec: &FormatSpec) -> String {
+    lower::notation(spec)
+}
+
 /// The plan of a spec and its states. Markers are taken apart where that leaves them apart from all others; those that
 /// begin like another one are looked for as a whole.
 fn lowered(spec: &FormatSpec) -> (Plan, Result<States, Vec<LowerProblem>>) {
@@ -128,6 +150,12 @@ pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
             ArgumentOrder::SortedIgnoringCase => KeyOrder::SortedIgnoringCase,
         },
     })
+}
+
+/// For each state of the program of a spec and each of its markers, the rule that tolerates the marker; `None` if a template writes
+/// it. Empty if the spec has no program.
+pub fn rules(spec: &FormatSpec) -> Vec<Vec<Option<&'static str>>> {
+    lowered(spec).1.map(|states| states.rules).unwrap_or_default()
 }
 
 /// A parser that interprets the program of a spec.

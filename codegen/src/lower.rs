@@ -13,6 +13,11 @@ use crate::plan::Plan;
 use canonical::build::normalised;
 use canonical::source::Source;
 
+/// What templates write in a turn, as text for people.
+pub(crate) fn notation(spec: &FormatSpec) -> String {
+    crate::plan::notation(&canonical::turn(&Source::new(spec, &BTreeSet::new())))
+}
+
 /// The plan of a spec's turn. The markers in `whole` are not taken apart.
 pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
     let spec = &Source::new(spec, whole);

@@ -3,9 +3,13 @@
 //! It is the step between a spec and a [`Program`](unjinja_runtime::Program): lowering writes it, and it is then made
 //! deterministic. No back end reads it. It must not know what a spec is.
 
+mod notation;
+
 use unjinja_runtime::Channel;
 use unjinja_runtime::abi::{self as program, Action, InText, Origin, RepeatedName, is_special_token};
 use unjinja_spec::MarkerKey;
+
+pub(crate) use notation::notation;
 
 /// The grammar of one assistant turn of a format.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +35,8 @@ pub enum Expr {
     Repeat(Box<Expr>),
     /// Once or not at all.
     Option(Box<Expr>),
-    /// What no template writes here. It is read, and never enters a grammar.
-    Tolerated(Box<Expr>),
+    /// What no template writes here, with the rule that tolerates it. It is read, and never enters a grammar.
+    Tolerated(&'static str, Box<Expr>),
     /// A part of the turn with a name. Rules find it by that name; it means the same without.
     Part(Part, Box<Expr>),
 }
@@ -55,7 +59,7 @@ impl Expr {
 
     /// This expression where no template writes it.
     pub(crate) fn tolerated(self) -> Self {
-        Expr::Tolerated(Box::new(self))
+        Expr::Tolerated("", Box::new(self))
     }
 
     /// This expression as a part of the turn.
@@ -86,7 +90,7 @@ impl Expr {
     pub(crate) fn each(&mut self, visit: &mut impl FnMut(Part, &mut Expr)) {
         match self {
             Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| item.each(visit)),
-            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) => item.each(visit),
+            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(_, item) => item.each(visit),
             Expr::Part(part, inner) => {
                 inner.each(visit);
                 visit(*part, inner);
@@ -99,7 +103,7 @@ impl Expr {
     pub(crate) fn only_acts(&self) -> bool {
         match self {
             Expr::Action(_) => true,
-            Expr::Tolerated(item) => item.only_acts(),
+            Expr::Tolerated(_, item) => item.only_acts(),
             _ => false,
         }
     }
@@ -109,7 +113,7 @@ impl Expr {
         match self {
             Expr::Literal(literal) => literal.role == Role::CallOpen && literal.in_text == InText::Text,
             Expr::Sequence(items) | Expr::Choice(items) => items.iter().any(Expr::opens_before_text),
-            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) | Expr::Part(_, item) => {
+            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(_, item) | Expr::Part(_, item) => {
                 item.opens_before_text()
             }
             Expr::Hole(_) | Expr::Action(_) => false,
@@ -120,7 +124,7 @@ impl Expr {
     pub(crate) fn find(&self, part: Part) -> Option<&Expr> {
         match self {
             Expr::Sequence(items) | Expr::Choice(items) => items.iter().find_map(|item| item.find(part)),
-            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) => item.find(part),
+            Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(_, item) => item.find(part),
             Expr::Part(other, inner) if *other == part => Some(inner),
             Expr::Part(_, inner) => inner.find(part),
             Expr::Literal(_) | Expr::Hole(_) | Expr::Action(_) => None,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use unjinja_analyzer::analyze_traced;
 use unjinja_analyzer::trace::Comparison;
 use unjinja_codegen::interpreter;
-use unjinja_runtime::trace::{StateView, states};
+use unjinja_runtime::trace::StateView;
 use unjinja_spec::{Described, FormatSpec, RoundTrips, Status};
 
 use crate::loader::{Input, LoadError, Loaded, Loader, Observer, Subject};
@@ -71,6 +71,10 @@ pub struct Explanation {
     pub toml: Option<String>,
     /// The generation prompts.
     pub generation_prompts: Vec<PromptView>,
+    /// What templates write in a turn: a line for each part, with literals in quotes and holes in braces. What is only tolerated is not
+    /// in it. Empty if there is no parser.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub plan: String,
     /// The states of the parser.
     pub states: Vec<StateView>,
     /// The grammar.
@@ -184,6 +188,7 @@ impl Explanation {
             keys: Vec::new(),
             toml: None,
             generation_prompts: Vec::new(),
+            plan: String::new(),
             states: Vec::new(),
             grammar: None,
             output: None,
@@ -199,14 +204,16 @@ impl Explanation {
         self.keys = keys::keys(&loaded.bare, spec, &self.comparisons);
         self.toml = Some(spec.to_toml());
         let lowered = interpreter(spec);
-        self.states = lowered.as_ref().map(|parser| states(parser.program())).unwrap_or_default();
+        let rules = unjinja_codegen::rules(spec);
+        self.states = lowered.as_ref().map(|parser| parser::states(parser.program(), &rules)).unwrap_or_default();
         self.generation_prompts = parser::prompts(spec, &self.states);
         match lowered {
             Ok(lowered) => {
                 self.outcome =
                     if spec.status == Status::Partial { ParserOutcome::Partial } else { ParserOutcome::Supported };
+                self.plan = unjinja_codegen::notation(spec);
                 self.grammar = Some(parser::grammar(&lowered, options));
-                self.output = options.output.map(|output| output::reading(&lowered, output, options));
+                self.output = options.output.map(|output| output::reading(&lowered, &rules, output, options));
             }
             Err(error) => {
                 self.outcome = ParserOutcome::Unsupported;

@@ -152,7 +152,11 @@ impl Watched {
                 (false, false) => Taken::Syntax(transition.key),
             };
             let call = if broken { None } else { call };
+            if let Found::Marker(index) = found {
+                log.row = Some((usize::from(state.0), index));
+            }
             log.mark(from..after.pos.max(after.marker_at), taken, call);
+            log.row = None;
             if after.pos > after.marker_at {
                 log.key = transition.key;
             } else {

@@ -60,6 +60,8 @@ pub(crate) enum Section {
     Spec,
     /// The generation prompts.
     Prompts,
+    /// What templates write in a turn.
+    Plan,
     /// The states of the parser.
     States,
     /// The grammar.
@@ -89,6 +91,12 @@ pub(crate) fn write(explanation: &Explanation, parts: &[Section], out: &mut impl
     }
     if wanted(Section::Prompts) && !explanation.generation_prompts.is_empty() {
         prompts(explanation, out)?;
+    }
+    if wanted(Section::Plan) && !explanation.plan.is_empty() {
+        section(out, "Plan", "  what templates write, without what is only tolerated")?;
+        for line in explanation.plan.lines() {
+            writeln!(out, "  {}", visible::line(line))?;
+        }
     }
     if wanted(Section::States) && !explanation.states.is_empty() {
         states(&explanation.states, out)?;
@@ -343,7 +351,8 @@ fn output(output: &OutputView, out: &mut impl Write) -> io::Result<()> {
         let label = format!("{}{call}", span.taken.replace('_', " "));
         let style = style_of_span(span);
         let text = long_line(&span.text);
-        let key = if span.key.is_empty() { String::new() } else { format!("  {DIM}{}{DIM:#}", span.key) };
+        let rule = span.rule.map_or(String::new(), |rule| format!("  {BAD}tolerated: {rule}{BAD:#}"));
+        let key = if span.key.is_empty() { rule } else { format!("  {DIM}{}{DIM:#}{rule}", span.key) };
         writeln!(
             out,
             "  {DIM}{:>width$}…{:<width$}{DIM:#} {label:16} {style}{text}{style:#}{key}",

@@ -20,8 +20,8 @@ pub(super) struct Graph {
 #[derive(Clone)]
 pub(super) enum Edge {
     Nothing,
-    /// What follows is only tolerated here.
-    Tolerated,
+    /// What follows is only tolerated here, by this rule.
+    Tolerated(&'static str),
     Action(Action),
     Literal(usize),
     Hole(usize),
@@ -34,11 +34,22 @@ pub(super) type Continuation = (Way, usize, usize);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Way(Vec<Step>);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Step {
     Do(Action),
-    /// No template goes on from here.
-    Tolerate,
+    /// No template goes on from here; this rule does.
+    Tolerate(&'static str),
+}
+
+/// Which rule tolerates a step makes no other parser.
+impl PartialEq for Step {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Step::Do(one), Step::Do(other)) => one == other,
+            (Step::Tolerate(_), Step::Tolerate(_)) => true,
+            _ => false,
+        }
+    }
 }
 
 impl Way {
@@ -55,14 +66,17 @@ impl Way {
     pub(super) fn actions(&self) -> Vec<Action> {
         let action = |step: &Step| match step {
             Step::Do(action) => Some(action.clone()),
-            Step::Tolerate => None,
+            Step::Tolerate(_) => None,
         };
         self.0.iter().filter_map(action).collect()
     }
 
-    /// Whether no template goes it.
-    pub(super) fn is_tolerated(&self) -> bool {
-        self.0.contains(&Step::Tolerate)
+    /// The rule that tolerates it; `None` if templates go it.
+    pub(super) fn rule(&self) -> Option<&'static str> {
+        self.0.iter().find_map(|step| match step {
+            Step::Tolerate(rule) => Some(*rule),
+            Step::Do(_) => None,
+        })
     }
 }
 
@@ -106,9 +120,9 @@ impl Graph {
                 to
             }
             Expr::Part(_, item) => self.add(item, from),
-            Expr::Tolerated(item) => {
+            Expr::Tolerated(rule, item) => {
                 let to = self.node();
-                self.edge(from, Edge::Tolerated, to);
+                self.edge(from, Edge::Tolerated(rule), to);
                 self.add(item, to)
             }
             Expr::Sequence(items) => items.iter().fold(from, |at, item| self.add(item, at)),
@@ -165,7 +179,7 @@ impl Graph {
             for (edge, to) in self.edges[at].iter().rev() {
                 match edge {
                     Edge::Nothing => stack.push((*to, way.clone())),
-                    Edge::Tolerated => stack.push((*to, way.step(Step::Tolerate))),
+                    Edge::Tolerated(rule) => stack.push((*to, way.step(Step::Tolerate(rule)))),
                     Edge::Action(action) => stack.push((*to, way.step(Step::Do(action.clone())))),
                     Edge::Literal(_) | Edge::Hole(_) => {}
                 }

@@ -26,6 +26,7 @@ impl States {
         let count = classes.iter().max().map_or(0, |most| most + 1);
         let representatives: Vec<usize> =
             (0..count).filter_map(|class| classes.iter().position(|other| *other == class)).collect();
+        self.rules = representatives.iter().map(|index| self.rules[*index].clone()).collect();
         let mut states = Vec::with_capacity(count);
         for index in representatives {
             let mut state = std::mem::replace(&mut self.list[index], State::new("", None));

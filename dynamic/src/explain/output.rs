@@ -5,6 +5,7 @@ use unjinja_runtime::trace::{Expected, Reading, Stop, Why, states};
 use unjinja_runtime::{Interpreter, Message, Options};
 
 use super::options::ExplainOptions;
+use super::parser::Rules;
 
 /// An output, and how it is read.
 #[derive(Clone, Debug, Serialize)]
@@ -43,6 +44,9 @@ pub struct SpanView {
     /// The key of the marker, if it is one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub key: &'static str,
+    /// The rule that tolerates it, if no template writes it there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<&'static str>,
     /// The index of its call, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
@@ -97,7 +101,12 @@ pub struct StopView {
 }
 
 /// Reads an output.
-pub(super) fn reading(parser: &Interpreter, output: &[u8], explained: &ExplainOptions<'_>) -> OutputView {
+pub(super) fn reading(
+    parser: &Interpreter,
+    rules: &Rules,
+    output: &[u8],
+    explained: &ExplainOptions<'_>,
+) -> OutputView {
     let mut options = Options::new();
     if let Some(tools) = explained.tools {
         options = options.tools(tools);
@@ -112,6 +121,7 @@ pub(super) fn reading(parser: &Interpreter, output: &[u8], explained: &ExplainOp
         end: span.end,
         taken: span.taken.name(),
         key: span.key,
+        rule: span.row.and_then(|(state, marker)| *rules.get(state)?.get(marker)?),
         call: span.call,
         text: text(span.start, span.end),
     });

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use unjinja_grammar::{Grammar, GrammarOptions};
 use unjinja_runtime::Interpreter;
+use unjinja_runtime::abi::Program;
 use unjinja_runtime::trace::StateView;
 use unjinja_spec::FormatSpec;
 
@@ -54,6 +55,22 @@ pub struct TriggerView {
     pub kind: &'static str,
     /// The text or the pattern.
     pub value: String,
+}
+
+/// For each state and each of its markers, the rule that tolerates it.
+pub(super) type Rules = [Vec<Option<&'static str>>];
+
+/// The states of a program, with the rules that tolerate their markers.
+pub(super) fn states(program: &Program, rules: &Rules) -> Vec<StateView> {
+    let mut views = unjinja_runtime::trace::states(program);
+    for view in &mut views {
+        let index = program.states.iter().position(|state| *state.name == *view.name);
+        let rules = index.and_then(|index| rules.get(index)).into_iter().flatten();
+        for (marker, rule) in view.markers.iter_mut().zip(rules) {
+            marker.rule = rule.unwrap_or_default();
+        }
+    }
+    views
 }
 
 /// The generation prompts of a spec.

@@ -67,6 +67,9 @@ pub struct Span {
     /// The call that it belongs to, by its position from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
+    /// The state that read it, and which of its markers it is, both by position in the program.
+    #[serde(skip)]
+    pub row: Option<(usize, usize)>,
 }
 
 /// A place where the text did not fit.
@@ -126,6 +129,8 @@ pub(super) struct Log {
     pub(super) key: &'static str,
     /// The call that is being read.
     pub(super) call: Option<usize>,
+    /// The marker that is being read: its state, and its position there.
+    pub(super) row: Option<(usize, usize)>,
     /// The addresses of the buffered text. Arguments that are passed on unchanged are pieces of it.
     pub(super) text: Range<usize>,
     /// The arguments that the current step passed on unchanged, as a range of the buffered text.
@@ -188,8 +193,8 @@ impl Log {
             _ => ("", call),
         };
         match self.spans.last_mut() {
-            Some(last) if last.taken == taken && last.call == call => last.end = range.end,
-            _ => self.spans.push(Span { start, end: range.end, taken, key, call }),
+            Some(last) if last.taken == taken && last.call == call && last.row == self.row => last.end = range.end,
+            _ => self.spans.push(Span { start, end: range.end, taken, key, call, row: self.row }),
         }
     }
 

@@ -40,6 +40,9 @@ pub struct MarkerView {
     /// Whether no template writes it here: the parser only tolerates it.
     #[serde(skip_serializing_if = "is_false")]
     pub tolerated: bool,
+    /// The rule that tolerates it; empty if it is not known, or if a template writes it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub rule: &'static str,
     /// White space before it that belongs to it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub before: String,
@@ -88,6 +91,7 @@ pub fn states(program: &Program) -> Vec<StateView> {
             key: transition.key,
             text: marker.core_for("NAME").into_owned(),
             tolerated: transition.origin == Origin::Recovery,
+            rule: "",
             before: marker.before.to_string(),
             after: marker.after.to_string(),
             confirmed_by: match &marker.confirm {

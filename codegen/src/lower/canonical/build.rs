@@ -21,7 +21,7 @@ pub(in crate::lower) fn normalised(expr: Expr) -> Expr {
         Expr::Choice(items) => Expr::Choice(all(items)),
         Expr::Repeat(item) => normalised(*item).repeated(),
         Expr::Option(item) => sequence(vec![normalised(*item)]).optional(),
-        Expr::Tolerated(item) => sequence(vec![normalised(*item)]).tolerated(),
+        Expr::Tolerated(rule, item) => Expr::Tolerated(rule, Box::new(sequence(vec![normalised(*item)]))),
         other => other,
     }
 }
@@ -226,7 +226,7 @@ pub(in crate::lower) fn is_empty(expr: &Expr) -> bool {
         Expr::Sequence(items) => items.iter().all(is_empty),
         Expr::Option(item) => is_empty(item),
         Expr::Choice(items) => items.iter().all(is_empty),
-        Expr::Part(_, item) | Expr::Tolerated(item) => is_empty(item),
+        Expr::Part(_, item) | Expr::Tolerated(_, item) => is_empty(item),
         _ => false,
     }
 }

@@ -108,7 +108,11 @@ fn name(expr: &mut Expr, rule: &'static str) {
     match expr {
         Expr::Literal(literal) if literal.rule == Some("") => literal.rule = Some(rule),
         Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| name(item, rule)),
-        Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) | Expr::Part(_, item) => name(item, rule),
+        Expr::Tolerated(of, item) => {
+            *of = if of.is_empty() { rule } else { of };
+            name(item, rule);
+        }
+        Expr::Repeat(item) | Expr::Option(item) | Expr::Part(_, item) => name(item, rule),
         Expr::Literal(_) | Expr::Hole(_) | Expr::Action(_) => {}
     }
 }
@@ -204,7 +208,7 @@ fn first_literal(expr: &Expr) -> Option<&Literal> {
     match expr {
         Expr::Literal(literal) => Some(literal),
         Expr::Sequence(items) | Expr::Choice(items) => items.iter().find_map(first_literal),
-        Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(item) | Expr::Part(_, item) => first_literal(item),
+        Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(_, item) | Expr::Part(_, item) => first_literal(item),
         Expr::Hole(_) | Expr::Action(_) => None,
     }
 }
@@ -235,7 +239,7 @@ fn started(after_name: &Expr, start: Action) -> Expr {
 fn start_of(after_name: &Expr) -> Option<&Action> {
     match after_name {
         Expr::Sequence(items) | Expr::Choice(items) => items.first().and_then(start_of),
-        Expr::Tolerated(item) => start_of(item),
+        Expr::Tolerated(_, item) => start_of(item),
         Expr::Action(action) => Some(action),
         _ => None,
     }

@@ -48,6 +48,7 @@ fn follow<'p>(expr: &'p Expr, next: &[&'p Literal], markers: &mut Markers) -> Ve
             // Text may be empty.
             if matches!(hole.reads, Hole::Text(_)) { next.to_vec() } else { Vec::new() }
         }
+        Expr::Tolerated(_, part) | Expr::Part(_, part) => follow(part, next, markers),
         Expr::Sequence(parts) => parts.iter().rev().fold(next.to_vec(), |next, part| follow(part, &next, markers)),
         Expr::Choice(ways) => ways.iter().flat_map(|way| follow(way, next, markers)).collect(),
         Expr::Option(part) => [follow(part, next, markers), next.to_vec()].concat(),
