@@ -310,7 +310,7 @@ impl Builder {
     /// Lets the turn end at a state.
     fn ends(&mut self, state: usize, way: &Way) {
         self.states[state].end = Some(way.actions().into());
-        self.states[state].unclosed = way.rule().is_some();
+        self.states[state].unclosed = way.is_unclosed();
     }
 
     fn is_text(&self, index: usize) -> bool {

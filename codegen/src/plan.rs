@@ -18,6 +18,9 @@ pub struct Plan {
     pub turn: Expr,
 }
 
+/// The rule by which the last closer of a turn may be missing: it is a special token, and a server keeps the token at which it stops.
+pub(crate) const STOPPED: &str = "a token at which a server stops";
+
 /// An expression of the grammar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {

@@ -232,10 +232,14 @@ impl<'a> TurnRules<'a> {
     }
 
     /// The markers that a text must not contain: those that templates write, those after which a parser reads nothing more, and those
-    /// that open a call whatever follows.
+    /// with which it takes a call to begin without what a template writes before them.
     pub(super) fn markers_in_text(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
+        let is_written = |core: &str| {
+            let mut arrows = self.program.states.iter().flat_map(State::arrows);
+            arrows.any(|(marker, step)| is_canonical(step) && marker.core == core)
+        };
         let opens = |marker: &Marker, step: &Transition| {
-            step.does(&Action::Speculate) && marker.confirm == Confirm::Nothing && marker.names.is_empty()
+            step.does(&Action::Speculate) && marker.confirm == Confirm::Nothing && is_written(&marker.core)
         };
         let counts = |(marker, step): &(&'a Marker, &'a Transition)| {
             is_canonical(step) || step.does(&Action::AfterEnd) || opens(marker, step)

@@ -17,7 +17,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let mut or_inner = |place, inner| {
         turn.change(&[place], &mut |opened: Expr| {
             let call = opened.find(inner).cloned();
-            opened.or(call.map(Expr::tolerated))
+            opened.or(call)
         });
     };
     if prefix_is_tag {

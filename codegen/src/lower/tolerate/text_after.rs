@@ -14,6 +14,8 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         };
         let Some(closer) = closer.filter(|closer| !is_empty(closer) && !is_empty(&text)) else { return own };
         let after = Expr::Sequence(vec![text.clone(), closer.clone()]).optional();
+        // If the closer is missing, text may come.
+        let closer = closer.find(Part::Closer).cloned().unwrap_or(closer);
         Expr::Choice(vec![Expr::Sequence(vec![closer, end()]), Expr::Sequence(vec![end(), after])])
     });
     let between = self::text(spec, &[MarkerKey::SectionEnd]);
