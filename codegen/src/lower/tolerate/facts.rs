@@ -165,7 +165,10 @@ pub(super) fn fence(spec: &Source<'_>) -> Expr {
     if holds_fences(spec) { Expr::empty() } else { Expr::Choice(begin.into()).optional() }
 }
 
-/// What may follow JSON and is no part of it: braces too many, and the end of a code fence where one may have begun. It may come in any
+/// The closers with which models of other formats end a call.
+const FOREIGN_CLOSERS: [&str; 3] = ["</parameter>", "</function>", "</tool_call>"];
+
+/// What may follow JSON and is no part of it: braces too many, closers of other formats, and the end of a code fence where one may have begun. It may come in any
 /// order, so that one state reads all of it.
 pub(super) fn after_json(spec: &Source<'_>, may_be_fenced: bool) -> Expr {
     let mut extras = Vec::new();
@@ -175,6 +178,12 @@ pub(super) fn after_json(spec: &Source<'_>, may_be_fenced: bool) -> Expr {
     if !spec.markers().any(closes) {
         let brace = super::part(MarkerKey::CallPunctuation, "}");
         extras.push(Expr::Sequence(vec![brace, Expr::Action(Action::Unparsed)]));
+    }
+    if may_be_fenced {
+        let is_new = |core: &&str| spec.markers().all(|(_, text)| !text.contains(core));
+        let closer =
+            |core| Expr::Sequence(vec![super::part(MarkerKey::CallPunctuation, core), Expr::Action(Action::Unparsed)]);
+        extras.extend(FOREIGN_CLOSERS.into_iter().filter(is_new).map(closer));
     }
     if may_be_fenced && !holds_fences(spec) {
         // An answer may begin with a fence of its own.

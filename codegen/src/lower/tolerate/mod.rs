@@ -38,6 +38,7 @@ rules! {
     doubled_bars,
     second_bar,
     ascii_bars,
+    blank_in_opener,
     // The name of a function, and what comes before it.
     word_in_header,
     other_bracket,
@@ -55,10 +56,12 @@ rules! {
     missing_key_opener,
     missing_arguments_opener,
     self_closing,
+    closer_after_name,
     next_opener,
     // Arguments.
     other_sign,
     quoted_key,
+    key_tag_twice,
     missing_type,
     between_blanks,
     without_quote,
@@ -93,7 +96,7 @@ rules! {
 }
 
 /// How many of the rules are about other forms of one marker.
-const FORMS: usize = 6;
+const FORMS: usize = 7;
 
 /// Adds all that is tolerated to the plan of what templates write.
 pub(super) fn tolerate(spec: &Source<'_>, turn: &mut Expr) {

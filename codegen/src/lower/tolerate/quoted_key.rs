@@ -15,5 +15,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let ends = ["=", ":"].map(|sign| part(MarkerKey::ArgumentNameSuffix, &[quote, sign].concat()));
         Expr::Sequence(vec![begin, hole(Hole::ArgumentName), value(spec, literal_kind(spec), Expr::Choice(ends.into()))])
     };
-    turn.change(&[Part::Argument], &mut |own| own.or(["\"", "'"].map(quoted)));
+    let token = spec.tools.arguments.quote.trim();
+    let quotes = || ["\"", "'"].into_iter().chain(Some(token).filter(|token| is_special(token)));
+    turn.change(&[Part::Argument], &mut |own| own.or(quotes().map(quoted)));
 }

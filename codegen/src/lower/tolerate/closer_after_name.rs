@@ -1,0 +1,15 @@
+//! The closer of reasoning comes again after the name of a function.
+
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule { name: "the closer of reasoning after a name", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    let closer = core(spec, MarkerKey::ReasoningEnd);
+    let is_marker = |(key, text): (MarkerKey, &str)| key != MarkerKey::ReasoningEnd && text.contains(closer);
+    if tags_in(closer) != [closer] || spec.tools.format != ToolFormat::TagWithTagged || spec.markers().any(is_marker) {
+        return;
+    }
+    let again = || part(MarkerKey::ReasoningEnd, closer);
+    turn.change(&[Part::AfterName], &mut |call| call.clone().or([Expr::Sequence(vec![again(), call])]));
+}

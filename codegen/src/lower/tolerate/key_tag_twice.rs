@@ -1,0 +1,15 @@
+//! The tag that opens or closes the name of an argument comes twice.
+
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule { name: "a tag of a key twice", apply };
+
+fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    for key in [MarkerKey::ArgumentNamePrefix, MarkerKey::ArgumentNameSuffix] {
+        let core = core(spec, key);
+        if tags_in(core) == [core] && is_tag(&part(key, core)) {
+            let again = || part(key, core).repeated();
+            turn.change(&[Part::Marker(key)], &mut |own| Expr::Sequence(vec![own, again()]));
+        }
+    }
+}
