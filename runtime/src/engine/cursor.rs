@@ -246,8 +246,12 @@ impl Cursor {
                 match self.search.compare(input.bytes, at, markers, Names::ANY, input.last) {
                     Candidate::Full { index, .. } => return self.end_name(input, start, at, markers, index),
                     Candidate::Partial { .. } => return (Found::Wait, None),
-                    // The end of the output cuts off what comes after the name.
-                    Candidate::None if input.last && self.is_cut(&input.bytes[at..], markers) => {
+                    // The end of the output cuts off what comes after the name. White space alone may still end it.
+                    Candidate::None
+                        if input.last
+                            && !input.bytes[at..].trim_ascii().is_empty()
+                            && self.is_cut(&input.bytes[at..], markers) =>
+                    {
                         return (Found::Wait, None);
                     }
                     Candidate::None => {}
