@@ -458,7 +458,8 @@ pub enum Action {
     EndNestedArgument(Shared<Nesting>),
     /// The call is complete.
     EndCall,
-    /// The call is over, but nothing closed it. Where no marker comes and the call was not announced yet, the text does not fit.
+    /// The call is over, but nothing closed it. Where no marker comes, nothing is held back, and the call was not announced yet, the
+    /// text does not fit.
     EndCallIncomplete,
     /// The calls are over, and perhaps text follows.
     EndCalls,

@@ -253,7 +253,8 @@ impl Io<'_> {
         self.close_call(true);
     }
 
-    /// The open call is over, but what should close it is missing: a marker that was just read, or the end of the output, ends it.
+    /// The open call is over, but what should close it is missing: a marker that was just read, or the end of the output, ends it, or
+    /// text that is read up to the next marker.
     pub fn end_call_incomplete(&mut self) {
         if self.memory.cursor.turn_end.is_some() {
             let Memory { calls, emitter, .. } = &mut *self.memory;
@@ -262,7 +263,7 @@ impl Io<'_> {
         self.close_call(false);
     }
 
-    /// The same where something else follows that is no marker. Returns `false` if the call was not announced yet: then that does
+    /// The same where any other text follows. Returns `false` if the call was not announced yet: then that does
     /// not fit.
     pub fn end_unclosed_call(&mut self) -> bool {
         let fits = !self.memory.calls.waits();

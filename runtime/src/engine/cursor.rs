@@ -157,7 +157,7 @@ impl Cursor {
 
     /// Whether this is the beginning of a marker, whatever that begins with. A name comes before it, so it is no prose.
     pub(super) fn is_cut(&self, rest: &[u8], markers: &Markers) -> bool {
-        let rest = rest.trim_ascii();
+        let rest = rest.trim_ascii_start();
         markers.list().iter().any(|marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest))
     }
 

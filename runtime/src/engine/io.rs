@@ -42,8 +42,10 @@ impl<'a> Io<'a> {
         }
         self.memory.cursor.find_lead(&self.input);
         let stretch = self.memory.cursor.until(&self.input, markers, Names::ANY);
-        if stretch.from < stretch.to {
+        if stretch.from < stretch.end {
             self.deliver_refused(stretch.from);
+        }
+        if stretch.from < stretch.to {
             if stretch.found == Found::Wait {
                 self.memory.cursor.read_text(&self.input.bytes[stretch.from..stretch.to]);
             }
