@@ -243,7 +243,8 @@ pub enum DiagnosticKind {
     /// A second call came, but parallel calls were off. It is broken markup, and no call of the message. The detail is the
     /// tool's name.
     ParallelCall,
-    /// Markup of a call broke off before the call's name. The detail is the marker that it begins with.
+    /// A call broke off before its name, or before anything of its arguments. It is broken markup. The detail is the marker that it
+    /// begins with, or the name if that came.
     AbandonedCall,
     /// A marker is at a place where it closes nothing. The detail is the marker.
     StrayMarker,
@@ -308,7 +309,9 @@ impl fmt::Display for Diagnostic {
             DiagnosticKind::ForbiddenCall => {
                 write!(f, "the request does not allow a call of `{detail}`: it is broken markup")
             }
-            DiagnosticKind::AbandonedCall => write!(f, "{detail:?} opens a call that breaks off before its name"),
+            DiagnosticKind::AbandonedCall => {
+                write!(f, "{detail:?} begins a call that breaks off before its arguments: it is broken markup")
+            }
             DiagnosticKind::CutMarker => write!(f, "the output ends within a marker: {detail:?}"),
             DiagnosticKind::AfterEnd => write!(f, "{detail:?} ends the turn, and more text follows it"),
             DiagnosticKind::StrayMarker => write!(f, "the marker {detail:?} closes nothing here"),

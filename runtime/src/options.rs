@@ -49,7 +49,7 @@ pub struct Options {
     pub(crate) filter: Option<fn() -> Box<dyn Filter>>,
 }
 
-/// Where broken markup goes: a call that breaks off before its name, a closing marker that closes nothing, text where only
+/// Where broken markup goes: a call that breaks off before its arguments, a closing marker that closes nothing, text where only
 /// markers may be. Prose that mentions a marker is content in any case.
 ///
 /// In both cases no text is lost, and a diagnostic says what was broken and where.
@@ -158,8 +158,9 @@ impl Options {
         self
     }
 
-    pub(crate) fn forbids_calls(&self) -> bool {
-        self.callable.as_ref().is_some_and(|names| names.is_empty())
+    /// Whether a call may end reasoning that is still open.
+    pub(crate) fn may_end_reasoning(&self) -> bool {
+        self.calls_end_reasoning && self.callable.as_ref().is_none_or(|names| !names.is_empty())
     }
 
     /// Whether a call ends reasoning that is still open (the default), in formats that allow that. If not, markup of calls in

@@ -441,7 +441,7 @@ pub enum Action {
     Speculate,
     /// Only a closer may come here. Other text is held back until a closer shows that it is broken markup.
     HoldBack,
-    /// The name is complete, and makes a call.
+    /// The name is complete, and makes a call, if arguments or its closer follow.
     StartCall,
     /// The name is complete, and makes a call only if it was offered.
     StartOffered,
@@ -467,7 +467,8 @@ pub enum Action {
     EndNestedArgument(Shared<Nesting>),
     /// The call is complete.
     EndCall,
-    /// The call is over, but nothing closed it.
+    /// The call is over, but nothing closed it. Where no marker comes, nothing is held back, and the call was not announced yet, the
+    /// text does not fit.
     EndCallIncomplete,
     /// The calls are over, and perhaps text follows.
     EndCalls,

@@ -237,7 +237,7 @@ impl Machine for Watched {
         }
         self.state.set(state);
         let before = io.place();
-        self.log.borrow_mut().begin(io.at_hand());
+        self.log.borrow_mut().begin(io.at_hand(), io.from_prompt());
         let found = self.inner.find(state, io);
         let after = io.place();
         self.account(state, io.at_hand(), before, after, found);
@@ -253,7 +253,7 @@ impl Machine for Watched {
             // It is read again, once it is known whether it is a call.
             Flow::Mismatch if io.is_call_in_doubt() => {}
             // Only text of a call can fail to fit. Plain text is read in another state.
-            Flow::Mismatch if io.place().held.is_some() || io.place().open => {
+            Flow::Mismatch if !unclosed && (io.place().held.is_some() || io.place().open) => {
                 let offered = self.inner.transition(state, found).is_none();
                 let why = if offered { Why::Unexpected } else { Why::NotOffered };
                 self.stop(state, io.place(), after.looked, why);

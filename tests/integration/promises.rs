@@ -5,7 +5,7 @@ use crate::support::{Failure, own_models, own_parser};
 use unjinja::abi::Machine;
 use unjinja::abi::is_special_token;
 use unjinja::testing::Case;
-use unjinja::{Diagnostic, DiagnosticKind, Event, Message, Options, Stream, Tools};
+use unjinja::{Diagnostic, DiagnosticKind, Event, Message, Options, Stream, Tools, Unparsed};
 use unjinja_app::{args_marker, qwen3, section_tags, xml_parameters};
 
 /// What one push reports, as text.
@@ -33,13 +33,30 @@ fn text_is_held_back_only_while_it_may_be_a_marker() {
 }
 
 #[test]
-fn a_call_is_announced_when_its_name_is_complete_and_arguments_stream() {
+fn a_call_is_announced_with_its_first_argument_and_arguments_stream() {
     let mut stream = qwen3::stream(&Options::new().thinking(false));
     assert!(push(&mut stream, "<tool_call>\n{\"name\": \"no").is_empty());
-    assert_eq!(push(&mut stream, "w\""), ["call now"]);
-    assert_eq!(push(&mut stream, ", \"arguments\": {\"text\": \"ab"), ["arguments {\"text\": \"ab"]);
+    assert!(push(&mut stream, "w\", \"arguments\": ").is_empty());
+    assert_eq!(push(&mut stream, "{\"text\": \"ab"), ["call now", "arguments {\"text\": \"ab"]);
     assert_eq!(push(&mut stream, "cd"), ["arguments cd"]);
     assert_eq!(push(&mut stream, "\"}}\n</tool_call>"), ["arguments \"}", "end true"]);
+}
+
+#[test]
+fn a_call_after_whose_name_something_else_follows_is_none() {
+    let mut stream = qwen3::stream(&Options::new().thinking(false).unparsed(Unparsed::Separate));
+    let mut message = Message::default();
+    for piece in [
+        "Hm. <tool_call>\n{\"name\": \"now\"",
+        " I stop.\n</tool_call>\n<tool_call>\n{\"name\": \"now\"",
+        "}\n</tool_call>",
+    ] {
+        stream.push(piece, |event| message.apply(&event));
+    }
+    stream.finish(|event| message.apply(&event));
+    assert_eq!((message.content.as_str(), message.tool_calls.len()), ("Hm. ", 1), "{message:?}");
+    assert_eq!(message.tool_calls[0].arguments, "{}");
+    assert_eq!(message.unparsed, "<tool_call>\n{\"name\": \"now\" I stop.\n</tool_call>", "{message:?}");
 }
 
 #[test]

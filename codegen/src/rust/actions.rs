@@ -118,7 +118,10 @@ pub(super) fn action_tokens(program: &Program, from: StateId, action: &Action, a
             quote!(io.end_nested_argument(#nesting);)
         }
         Action::EndCall => quote!(io.end_call();),
-        Action::EndCallIncomplete => quote!(io.end_call_incomplete();),
+        Action::EndCallIncomplete if at_marker => quote!(io.end_call_incomplete();),
+        Action::EndCallIncomplete => quote!(if !io.end_unclosed_call() {
+            return Flow::Mismatch;
+        }),
         Action::EndCalls => quote!(io.end_calls();),
         Action::OpenFence => quote!(if !io.open_fence() {
             return Flow::Mismatch;

@@ -12,7 +12,7 @@ mod tables;
 
 use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
-use unjinja_runtime::abi::{Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId};
+use unjinja_runtime::abi::{Action, Channel, Hole, KeyOrder, ModelInfo, Program, State, StateId};
 use unjinja_spec::FormatSpec;
 
 use crate::LowerError;
@@ -374,7 +374,11 @@ fn end(program: &Program, states: &[(StateId, &State)]) -> TokenStream {
         match &state.end {
             Some(actions) if actions.is_empty() => plain.push(name),
             Some(actions) => {
-                let actions = actions.iter().map(|action| action_tokens(program, *id, action, false));
+                let actions = actions.iter().map(|action| match action {
+                    // The end of the output always fits, as a marker does.
+                    Action::EndCallIncomplete => action_tokens(program, *id, action, true),
+                    action => action_tokens(program, *id, action, false),
+                });
                 arms.push(quote!(#name => { #(#actions)* true }));
             }
             None => {}

@@ -133,8 +133,12 @@ impl Tables {
         let actions = self.actions(&transition.actions);
         let recovery = (transition.origin == Origin::Recovery).then(|| quote!(.recovery()));
         let data = quote!(Transition::new(#key, #actions, #next)#recovery);
-        let steps: Vec<TokenStream> =
-            transition.actions.iter().map(|action| action_tokens(program, from, action, at_marker)).collect();
+        let ends = at_marker || transition.does(&Action::HoldBack);
+        let steps = transition.actions.iter().map(|action| match action {
+            Action::EndCallIncomplete => action_tokens(program, from, action, ends),
+            action => action_tokens(program, from, action, at_marker),
+        });
+        let steps: Vec<TokenStream> = steps.collect();
         let body = block(steps.into_iter().filter(|step| !step.is_empty()).collect());
         let code = body.to_string();
         let number = self.transitions.number(format!("{data}{code}"), || data);

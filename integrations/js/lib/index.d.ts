@@ -215,7 +215,7 @@ export type Event =
   | { readonly type: "content"; readonly text: string }
   /** More broken markup, with `unparsed: "separate"`. */
   | { readonly type: "unparsed"; readonly text: string }
-  /** A call whose name is complete. `id` is null if the model wrote none before the arguments. */
+  /** A call: it comes with the first byte of its arguments, or with its closer. `id` is null if the model wrote none before the arguments. */
   | { readonly type: "tool_call_start"; readonly index: number; readonly name: string; readonly id: string | null }
   /** The id of a call that was announced without one. */
   | { readonly type: "tool_call_id"; readonly index: number; readonly id: string }

@@ -31,8 +31,8 @@ pub(crate) enum Event {
     /// More broken markup, if it was asked for with `unparsed="separate"`: `text` is the piece.
     #[pyo3(constructor = (text))]
     Unparsed { text: Py<PyString> },
-    /// A tool call whose name is complete. `index` is its position among the calls of the message, from 0; `name` is the
-    /// function's name; `id` is the call's id, or None if the model wrote none before the arguments.
+    /// A tool call: it comes with the first byte of its arguments, or with its closer. `index` is its position among the calls of
+    /// the message, from 0; `name` is the function's name; `id` is the call's id, or None if the model wrote none before the arguments.
     #[pyo3(constructor = (index, name, id=None))]
     ToolCallStart { index: usize, name: Py<PyString>, id: Option<Py<PyString>> },
     /// The id of a call that was announced without one. `index` is the position of the call, from 0; `id` is the id.

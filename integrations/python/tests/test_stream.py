@@ -112,7 +112,7 @@ def test_every_field_of_chunks(qwen3: Model) -> None:
     assert first == {"index": 0, "type": "function", "function": {"name": "get_weather", "arguments": ""}}
     assert {"index": 0, "function": {"arguments": '{"city": "Paris"}'}} in rest
     (noted,) = [diagnostic for delta in deltas for diagnostic in delta.get("diagnostics", [])]
-    assert noted["kind"] == "malformed_arguments", noted
+    assert noted["kind"] == "abandoned_call", noted
     assert written[-1]["usage"] == {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
 
 

@@ -4,14 +4,14 @@
 
 use std::ops::Range;
 
-use super::call_builder::Written;
+use super::call_builder::{CallBuilder, Written};
 use super::io::Io;
 use super::memory::Memory;
 use super::quotation::Verdict;
 use super::special_tokens::SpecialTokens;
 use super::value_readers::Reading;
 
-use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
+use crate::message::{Channel, Diagnostic, DiagnosticKind};
 use crate::program::StateId;
 use crate::tools::{Tools, Types};
 
@@ -34,8 +34,7 @@ impl Io<'_> {
     /// A call may begin with the marker that was just read, in reasoning. Returns whether it may end the reasoning.
     pub fn speculate_in_reasoning(&mut self, state: StateId) -> bool {
         self.speculate(state);
-        let may_end = self.options.calls_end_reasoning && !self.options.forbids_calls();
-        may_end && self.memory.speculation.counts_in_reasoning()
+        self.options.may_end_reasoning() && self.memory.speculation.counts_in_reasoning()
     }
 
     /// Whether the text does not fit only because the call that is held back is in doubt.
@@ -66,10 +65,11 @@ impl Io<'_> {
 
     /// The name that was read announces a call.
     pub fn start_call(&mut self) {
+        let begins = self.end_last_call();
         let Memory { cursor, calls, .. } = &mut *self.memory;
         // A marker later in the call may repeat the name.
         calls.name.set(self.captured.unwrap_or_else(|| cursor.capture.as_str()).as_bytes());
-        self.announce(self.captured);
+        self.begin_call(begins);
     }
 
     /// The label that was read announces a call. A label is an id that holds the name: `prefix`, name, `separator`, index.
@@ -84,6 +84,7 @@ impl Io<'_> {
             };
             start..end
         };
+        let begins = self.end_last_call();
         let Memory { cursor, calls, .. } = &mut *self.memory;
         let label = self.captured.unwrap_or_else(|| cursor.capture.as_str());
         let mut name = without_affixes(label);
@@ -94,9 +95,8 @@ impl Io<'_> {
         calls.name.set(label[name.clone()].as_bytes());
         if name.len() < label.len() {
             calls.id.set(label.as_bytes());
-            self.captured_id = self.captured;
         }
-        self.announce(self.captured.map(|label| &label[name]));
+        self.begin_call(begins);
     }
 
     /// The name that was read announces a call, if it is among the tools offered. Returns whether it is.
@@ -139,29 +139,21 @@ impl Io<'_> {
         let name = tools.iter().map(|tool| tool.name.as_str()).filter(fits).max_by_key(|name| name.len());
         let Some(name) = name else { return false };
         let argument = text[name.len()..].trim_start();
+        let begins = self.end_last_call();
         let Memory { cursor, calls, .. } = &mut *self.memory;
         calls.name.set(name.as_bytes());
         cursor.capture.set(argument.as_bytes());
         self.captured = None;
-        self.announce(None);
+        self.begin_call(begins);
         true
     }
 
     /// The text that was read is the call's id.
     pub fn id(&mut self) {
         let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
-        match calls.index() {
-            None if calls.is_refused() => {}
-            Some(index) => {
-                emitter.flush(self.sink);
-                let id = self.captured.unwrap_or_else(|| cursor.capture.as_str());
-                (self.sink)(Event::ToolCallId { index, id });
-            }
-            None => {
-                calls.id.set(cursor.capture.as_bytes());
-                self.captured_id = self.captured;
-            }
-        }
+        let id = self.captured.unwrap_or_else(|| cursor.capture.as_str());
+        calls.id.set(id.as_bytes());
+        calls.send_id(emitter, self.sink);
     }
 
     /// The text that was read is an argument's name. Raw text follows, typed by the tool's schema. With `python`, values that
@@ -240,7 +232,8 @@ impl Io<'_> {
         value.finish(&mut emitter.arguments);
         calls.wrote(Written::Members, emitter, self.sink);
         if value.mismatch() {
-            calls.note(DiagnosticKind::ArgumentTypeMismatch, calls.argument.as_str(), emitter, self.sink);
+            let argument = calls.argument.as_str().to_owned();
+            calls.note(DiagnosticKind::ArgumentTypeMismatch, &argument, emitter, self.sink);
         }
         if value.invalid_utf8() {
             emitter.note_invalid_utf8(self.sink);
@@ -250,12 +243,9 @@ impl Io<'_> {
     /// This marker, which opens or closes a value, is missing here.
     pub fn missing_marker(&mut self, marker: &str) {
         let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
-        if calls.is_refused() {
-            return;
-        }
         let diagnostic = Diagnostic::new(DiagnosticKind::MissingMarker, calls.index(), calls.argument.as_str());
         let diagnostic = diagnostic.expected(format!("`{}`", marker.escape_debug()));
-        emitter.note(Diagnostic { at: emitter.place(cursor.pos), ..diagnostic }, self.sink);
+        calls.note_at(Diagnostic { at: emitter.place(cursor.pos), ..diagnostic }, emitter, self.sink);
     }
 
     /// The open call was closed as its format wants.
@@ -263,15 +253,30 @@ impl Io<'_> {
         self.close_call(true);
     }
 
-    /// The open call is over, but what should close it is missing.
+    /// The open call is over, but what should close it is missing: a marker that was just read, or the end of the output, ends it, or
+    /// text that is read up to the next marker.
     pub fn end_call_incomplete(&mut self) {
+        if self.memory.cursor.turn_end.is_some() {
+            let Memory { calls, emitter, .. } = &mut *self.memory;
+            calls.cut_off(emitter, self.sink);
+        }
         self.close_call(false);
     }
 
+    /// The same where any other text follows. Returns `false` if the call was not announced yet: then that does
+    /// not fit.
+    pub fn end_unclosed_call(&mut self) -> bool {
+        let fits = !self.memory.calls.waits();
+        if fits {
+            self.close_call(false);
+        }
+        fits
+    }
+
     fn close_call(&mut self, complete: bool) {
-        let Memory { cursor, speculation, calls, refusal, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, speculation, calls, emitter, .. } = &mut *self.memory;
         speculation.call_ended(emitter.place(cursor.pos));
-        calls.close(complete, refusal, emitter, self.sink);
+        calls.close(complete, cursor.pos, emitter, self.sink);
     }
 
     /// The marker that was just read closes nothing, or it closes a broken call that was held back: this is broken markup.
@@ -290,7 +295,7 @@ impl Io<'_> {
     }
 
     fn broken_markup(&mut self, stray: DiagnosticKind) {
-        // In a call that does not count, or not yet, it is part of the text of that call.
+        // In a call whose text does not count, or not yet, it is part of that text.
         if self.memory.calls.open.is_none() {
             self.deliver_refused(self.memory.speculation.start().unwrap_or(self.memory.cursor.text_end));
         }
@@ -356,30 +361,32 @@ impl Io<'_> {
             cursor.layout.clear();
         }
     }
-}
 
-impl<'a> Io<'a> {
-    /// A call begins. Its name is the one given, or else the one that the call builder keeps.
-    pub(super) fn announce(&mut self, name: Option<&'a str>) {
+    /// Another call begins: the last one is over. Returns where the text of the next one begins, and its marker in the output.
+    pub(super) fn end_last_call(&mut self) -> (usize, Option<usize>) {
         let Memory { cursor, speculation, .. } = &mut *self.memory;
         let held = speculation.take();
         let from = held.map_or(cursor.text_end, |held| held.text);
         self.deliver_refused(from);
-        let Memory { calls, refusal, emitter, .. } = &mut *self.memory;
-        let at = held.and_then(|held| emitter.place(held.marker));
-        calls.close(false, refusal, emitter, self.sink);
-        calls.announce(name, self.captured_id.take(), at, self.options, emitter, self.sink);
-        if calls.is_refused() {
-            refusal.begin(from);
-        } else if calls.is_kept() {
-            refusal.keep(from, emitter);
+        let Memory { calls, emitter, .. } = &mut *self.memory;
+        calls.close(false, from, emitter, self.sink);
+        (from, held.and_then(|held| emitter.place(held.marker)))
+    }
+
+    /// A call begins, of the name that the call builder keeps.
+    pub(super) fn begin_call(&mut self, (from, at): (usize, Option<usize>)) {
+        let Memory { speculation, calls, emitter, .. } = &mut *self.memory;
+        calls.begin(from, at, self.options, emitter, self.sink);
+        // Whether calls in reasoning count is asked of all that have a name.
+        if speculation.trusts_calls() {
+            calls.announce(emitter, self.sink);
         }
     }
 
     /// Something else begins at this offset, so what belongs to a call that was ruled out ends there.
     #[inline]
     pub(super) fn deliver_refused(&mut self, to: usize) {
-        let Memory { refusal, emitter, .. } = &mut *self.memory;
+        let Memory { calls: CallBuilder { refusal, .. }, emitter, .. } = &mut *self.memory;
         if refusal.is_open() {
             refusal.deliver(&self.input, to, false, emitter, self.sink);
         }

@@ -1,4 +1,5 @@
-//! The call builder: a call is announced with its name and id, its arguments are sent as JSON, and it ends.
+//! The call builder: a call is announced, with its name and id, with the first byte of its arguments or with its closer; its arguments
+//! are sent as JSON, and it ends. If something else follows the name, the call is broken markup.
 //!
 //! It must not look at text to find out what comes next; it is told what was read.
 
@@ -6,7 +7,7 @@ use super::emitter::{Emitter, Sink};
 use super::input::Input;
 use super::refusal::Refusal;
 use crate::inline_string::InlineString;
-use crate::limits::PIECE;
+use crate::limits::{MAX_HELD, PIECE};
 use crate::message::{Diagnostic, DiagnosticKind, Event};
 use crate::options::Options;
 use crate::readers::json::escape_bytes_into;
@@ -21,9 +22,15 @@ pub(crate) struct CallBuilder {
     pub(super) id: InlineString,
     /// The name of the open call, or of the next one.
     pub(super) name: InlineString,
+    /// Where the name of the open call begins in it, after a namespace that was not offered.
+    bare: usize,
     pub(super) argument: InlineString,
     /// The next call has a recipient that is no tool.
     pub(super) is_lost: bool,
+    /// The text of a call that does not count, or not yet.
+    pub(super) refusal: Refusal,
+    /// What is odd about the open call, until it is announced.
+    later: Vec<Diagnostic>,
     /// Broken markup in the open call, which waits for the call's end.
     unparsed: Vec<u8>,
     /// A line of text ended before the calls.
@@ -41,8 +48,12 @@ pub(super) struct OpenCall {
     /// The last member is a list whose next item may follow.
     pub(super) list: bool,
     malformed: bool,
-    /// The caller ruled the call out. Nothing of it is sent.
+    /// Something was read that is no part of a call.
+    astray: bool,
+    /// The caller ruled the call out, or it was abandoned. Nothing of it is sent.
     refused: bool,
+    /// It is not announced yet, and its text is kept until then.
+    waits: bool,
     /// The call counts only if it is complete, and its text is kept until then.
     kept: bool,
 }
@@ -71,17 +82,20 @@ impl CallBuilder {
         self.open.as_ref().is_some_and(|call| call.refused)
     }
 
+    /// Whether a call is open that is not announced yet.
+    pub(super) fn waits(&self) -> bool {
+        self.open.as_ref().is_some_and(|call| call.waits)
+    }
+
     /// Whether the text of the open call is kept until the call is complete.
     pub(super) fn is_kept(&self) -> bool {
         self.open.as_ref().is_some_and(|call| call.kept)
     }
 
-    /// Announces a call that begins at this place of the output. No call is open. Name and id are those that were kept unless
-    /// they are given here.
-    pub(super) fn announce(
+    /// A call of the name that was kept begins with the text at `from`, at this place of the output. No call is open.
+    pub(super) fn begin(
         &mut self,
-        name: Option<&str>,
-        id: Option<&str>,
+        from: usize,
         at: Option<usize>,
         options: &Options,
         emitter: &mut Emitter,
@@ -89,9 +103,8 @@ impl CallBuilder {
     ) {
         let index = self.count;
         self.after_line = emitter.last == b'\n';
-        let id = id.or_else(|| (!self.id.is_empty()).then(|| self.id.as_str()));
         let tools = &options.tools;
-        let name = offered_without_namespace(name.unwrap_or_else(|| self.name.as_str()), tools);
+        let name = offered_without_namespace(self.name.as_str(), tools);
         let tool = tools.position(name);
         let is_lost = std::mem::take(&mut self.is_lost);
         let why = match &options.callable {
@@ -100,27 +113,103 @@ impl CallBuilder {
             _ => (index > 0 && !options.parallel_tool_calls).then_some(DiagnosticKind::ParallelCall),
         };
         let refused = why.is_some();
-        let unknown = (tool.is_none() && !tools.is_empty()).then(|| name.to_owned());
+        let unknown = (!refused && tool.is_none() && !tools.is_empty())
+            .then(|| Diagnostic { at, ..Diagnostic::new(DiagnosticKind::UnknownTool, Some(index), name) });
+        self.bare = self.name.as_str().len() - name.len();
         if let Some(why) = why {
             emitter.note(Diagnostic { at, ..Diagnostic::new(why, None, name) }, sink);
+            self.refusal.begin(from);
+            self.id.clear();
         } else {
             self.count += 1;
             emitter.call = index;
-            sink(Event::ToolCallStart { index, name, id });
+            self.refusal.keep(from, emitter);
         }
-        let written = Written::Nothing;
-        let kept = !refused && options.drops_calls;
-        self.open = Some(OpenCall { index, at, tool, written, list: false, malformed: false, refused, kept });
-        if let Some(name) = unknown {
-            self.note(DiagnosticKind::UnknownTool, &name, emitter, sink);
+        self.later.extend(unknown);
+        self.open = Some(OpenCall {
+            index,
+            at,
+            tool,
+            written: Written::Nothing,
+            list: false,
+            malformed: false,
+            astray: false,
+            refused,
+            waits: !refused,
+            kept: !refused && options.drops_calls,
+        });
+    }
+
+    /// The open call counts: it is announced, unless it was already.
+    #[inline]
+    pub(super) fn announce(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
+        if self.waits() {
+            self.send_start(emitter, sink);
+        }
+    }
+
+    #[inline(never)]
+    fn send_start(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = &mut self.open else { return };
+        call.waits = false;
+        let id = (!self.id.is_empty()).then(|| self.id.as_str());
+        sink(Event::ToolCallStart {
+            index: call.index,
+            name: self.name.as_str().get(self.bare..).unwrap_or_default(),
+            id,
+        });
+        if !call.kept {
+            self.refusal.forget(emitter);
+        }
+        self.id.clear();
+        self.later.drain(..).for_each(|diagnostic| sink(Event::Diagnostic(diagnostic)));
+    }
+
+    /// The output ends within the open call. That alone is no reason to abandon it.
+    pub(super) fn cut_off(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
+        match &self.open {
+            Some(call) if call.waits && call.astray => self.abandon(emitter, sink),
+            _ => self.announce(emitter, sink),
+        }
+    }
+
+    /// The call is announced if its text, which ends at `to` for now, is too long to wait.
+    pub(super) fn announce_long(&mut self, to: usize, emitter: &mut Emitter, sink: Sink<'_>) {
+        if self.waits() && self.refusal.kept_bytes(to, emitter) > MAX_HELD {
+            self.announce(emitter, sink);
+        }
+    }
+
+    /// What was read of the open call holds something that is no part of a call.
+    pub(super) fn note_astray(&mut self, astray: bool) {
+        if let Some(call) = &mut self.open {
+            call.astray |= astray;
+        }
+    }
+
+    /// Sends the id that was read, unless it goes with the announcement of a call.
+    pub(super) fn send_id(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = self.open.as_ref().filter(|call| !call.waits) else { return };
+        emitter.flush(sink);
+        if !call.refused {
+            sink(Event::ToolCallId { index: call.index, id: self.id.as_str() });
         }
         self.id.clear();
     }
 
     /// Reports something about the open call.
-    pub(super) fn note(&self, kind: DiagnosticKind, detail: &str, emitter: &mut Emitter, sink: Sink<'_>) {
-        let Some(call) = self.open.as_ref().filter(|call| !call.refused) else { return };
-        emitter.note(Diagnostic { at: call.at, ..Diagnostic::new(kind, Some(call.index), detail) }, sink);
+    pub(super) fn note(&mut self, kind: DiagnosticKind, detail: &str, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = &self.open else { return };
+        self.note_at(Diagnostic { at: call.at, ..Diagnostic::new(kind, Some(call.index), detail) }, emitter, sink);
+    }
+
+    /// Reports this about the open call, if there is one.
+    pub(super) fn note_at(&mut self, diagnostic: Diagnostic, emitter: &mut Emitter, sink: Sink<'_>) {
+        match &self.open {
+            Some(call) if call.refused => {}
+            Some(call) if call.waits => self.later.push(diagnostic),
+            _ => emitter.note(diagnostic, sink),
+        }
     }
 
     /// Begins the next member of the arguments: writes its key.
@@ -143,6 +232,7 @@ impl CallBuilder {
         if emitter.arguments.is_empty() {
             return;
         }
+        self.announce(emitter, sink);
         match &mut self.open {
             Some(call) if !call.refused => call.written = written,
             _ => emitter.arguments.clear(),
@@ -176,6 +266,7 @@ impl CallBuilder {
             return;
         }
         emitter.flush(sink);
+        self.announce(emitter, sink);
         if let Some(call) = self.open.as_mut().filter(|call| !call.refused) {
             call.written = Written::Whole;
             sink(Event::ToolCallArguments { index: call.index, json });
@@ -191,8 +282,16 @@ impl CallBuilder {
         }
     }
 
-    /// The open call is over. If it is complete, its arguments are closed.
-    pub(super) fn close(&mut self, complete: bool, refusal: &mut Refusal, emitter: &mut Emitter, sink: Sink<'_>) {
+    /// The open call is over, at the offset `to` of the buffered text. If it is complete, its arguments are closed.
+    pub(super) fn close(&mut self, complete: bool, to: usize, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = &self.open else { return };
+        let complete = complete && !(call.astray && call.written == Written::Nothing);
+        self.announce_long(to, emitter, sink);
+        if complete {
+            self.announce(emitter, sink);
+        } else if self.waits() {
+            self.abandon(emitter, sink);
+        }
         let Some(call) = &self.open else { return };
         let (refused, dropped, at) = (call.refused, call.kept && !complete, call.at);
         if complete && !refused {
@@ -221,10 +320,23 @@ impl CallBuilder {
         if dropped {
             self.count -= 1;
             self.unparsed.clear();
-            return refusal.release(emitter, sink);
+            return self.refusal.release(emitter, sink);
         }
-        refusal.forget(emitter);
+        self.refusal.forget(emitter);
         self.send_unparsed(emitter, sink);
+    }
+
+    /// Something else follows the name of the open call: all of it is broken markup.
+    #[cold]
+    fn abandon(&mut self, emitter: &mut Emitter, sink: Sink<'_>) {
+        let Some(call) = &mut self.open else { return };
+        (call.waits, call.kept, call.refused) = (false, false, true);
+        let name = self.name.as_str().get(self.bare..).unwrap_or_default();
+        emitter.note(Diagnostic { at: call.at, ..Diagnostic::new(DiagnosticKind::AbandonedCall, None, name) }, sink);
+        self.count -= 1;
+        self.id.clear();
+        self.later.clear();
+        self.refusal.release(emitter, sink);
     }
 
     /// Keeps broken markup in the open call. It is sent after the call, so that no text comes inside a call, unless it
@@ -234,7 +346,7 @@ impl CallBuilder {
             return;
         }
         self.unparsed.extend_from_slice(text);
-        if self.unparsed.len() >= PIECE && !self.is_kept() {
+        if self.unparsed.len() >= PIECE && !self.is_kept() && !self.waits() {
             self.send_unparsed(emitter, sink);
         }
     }

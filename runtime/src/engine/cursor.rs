@@ -157,7 +157,7 @@ impl Cursor {
 
     /// Whether this is the beginning of a marker, whatever that begins with. A name comes before it, so it is no prose.
     pub(super) fn is_cut(&self, rest: &[u8], markers: &Markers) -> bool {
-        let rest = rest.trim_ascii();
+        let rest = rest.trim_ascii_start();
         markers.list().iter().any(|marker| marker.core.len() > rest.len() && marker.core.as_bytes().starts_with(rest))
     }
 
@@ -246,8 +246,12 @@ impl Cursor {
                 match self.search.compare(input.bytes, at, markers, Names::ANY, input.last) {
                     Candidate::Full { index, .. } => return self.end_name(input, start, at, markers, index),
                     Candidate::Partial { .. } => return (Found::Wait, None),
-                    // The end of the output cuts off what comes after the name.
-                    Candidate::None if input.last && self.is_cut(&input.bytes[at..], markers) => {
+                    // The end of the output cuts off what comes after the name. White space alone may still end it.
+                    Candidate::None
+                        if input.last
+                            && !input.bytes[at..].trim_ascii().is_empty()
+                            && self.is_cut(&input.bytes[at..], markers) =>
+                    {
                         return (Found::Wait, None);
                     }
                     Candidate::None => {}

@@ -143,7 +143,14 @@ impl Interpreter {
                 Action::NestedArgument(nesting) => io.nested_argument(nesting),
                 Action::EndNestedArgument(nesting) => io.end_nested_argument(nesting),
                 Action::EndCall => io.end_call(),
-                Action::EndCallIncomplete => io.end_call_incomplete(),
+                Action::EndCallIncomplete if at_marker || actions.contains(&Action::HoldBack) => {
+                    io.end_call_incomplete()
+                }
+                Action::EndCallIncomplete => {
+                    if !io.end_unclosed_call() {
+                        return false;
+                    }
+                }
                 Action::EndCalls => io.end_calls(),
                 Action::OpenFence => {
                     if !io.open_fence() {

@@ -14,7 +14,7 @@ use super::next_name::Names;
 use super::search::Candidate;
 use super::value_readers::Reading;
 use crate::fast_paths;
-use crate::limits::{MAX_UNPARSED, PIECE};
+use crate::limits::{MAX_SPACE, MAX_UNPARSED, PIECE};
 use crate::message::{Channel, Diagnostic, DiagnosticKind, Event};
 use crate::options::Options;
 use crate::program::{Hole, Markers, Program, State, StateId};
@@ -27,14 +27,12 @@ pub struct Io<'a> {
     pub(super) input: Input<'a>,
     /// The name that was read last, if it is known to be UTF-8.
     pub(super) captured: Option<&'a str>,
-    /// The id that was read for the next call, likewise.
-    pub(super) captured_id: Option<&'a str>,
     pub(super) sink: &'a mut dyn FnMut(Event<'_>),
 }
 
 impl<'a> Io<'a> {
     pub(super) fn new(memory: &'a mut Memory, options: &'a Options, input: Input<'a>, sink: Sink<'a>) -> Self {
-        Self { memory, options, input, captured: None, captured_id: None, sink }
+        Self { memory, options, input, captured: None, sink }
     }
 
     /// Reads plain text of a channel, up to one of `markers`.
@@ -44,8 +42,10 @@ impl<'a> Io<'a> {
         }
         self.memory.cursor.find_lead(&self.input);
         let stretch = self.memory.cursor.until(&self.input, markers, Names::ANY);
-        if stretch.from < stretch.to {
+        if stretch.from < stretch.end {
             self.deliver_refused(stretch.from);
+        }
+        if stretch.from < stretch.to {
             if stretch.found == Found::Wait {
                 self.memory.cursor.read_text(&self.input.bytes[stretch.from..stretch.to]);
             }
@@ -104,19 +104,22 @@ impl<'a> Io<'a> {
             return self.end_in_marker();
         }
         if found == Found::Other && self.input.last {
-            self.end_in_space();
+            return self.end_in_space();
         }
         found
     }
 
-    /// Only white space is left in a call that is open: it comes before a closer that the end of the output cuts off.
+    /// If only white space is left in a call that is open, it comes before a closer that the end of the output cuts off.
     #[cold]
-    fn end_in_space(&mut self) {
+    fn end_in_space(&mut self) -> Found {
         let Memory { cursor, calls, .. } = &mut *self.memory;
         let rest = self.input.bytes.get(cursor.pos..).unwrap_or_default();
-        if calls.open.is_some() && rest.trim_ascii().is_empty() {
+        let ends = calls.open.is_some() && rest.len() <= MAX_SPACE && rest.trim_ascii().is_empty();
+        if ends {
             cursor.go_back(self.input.bytes.len(), self.input.bytes.len());
         }
+        // A call that is not announced yet is cut off.
+        if ends && calls.waits() { Found::Wait } else { Found::Other }
     }
 
     /// The output ends with the beginning of a marker, where only markers may come. It is broken markup, unless it is held back
@@ -241,7 +244,7 @@ impl<'a> Io<'a> {
             None => speculation.release(cursor)?,
         };
         readers.reading = Reading::Nothing;
-        (self.captured, self.captured_id) = (None, None);
+        self.captured = None;
         calls.id.clear();
         Some(state)
     }
@@ -310,7 +313,9 @@ impl<'a> Io<'a> {
 
     /// Settles held text as broken markup if it is a tag that opens a call, and only white space follows it. Returns whether it did.
     pub(super) fn end_in_opener(&mut self, program: &Program, state: StateId) -> bool {
-        let ends = self.memory.speculation.ends_in_opener(self.input.bytes) && self.is_cut_call(program, state);
+        let speculation = &self.memory.speculation;
+        let may_open = speculation.state() == Some(program.content) || self.options.may_end_reasoning();
+        let ends = may_open && speculation.ends_in_opener(self.input.bytes) && self.is_cut_call(program, state);
         if ends {
             self.end_unparsed();
         }
@@ -354,10 +359,15 @@ impl<'a> Io<'a> {
     /// Delivers text of a call that was ruled out, up to where the buffered text is settled, or to the end of the turn.
     pub(super) fn flush_refused(&mut self) {
         let to = if self.input.last { self.input.bytes.len() } else { self.memory.settled() };
-        let Memory { cursor, refusal, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, calls, emitter, .. } = &mut *self.memory;
+        calls.announce_long(to, emitter, self.sink);
+        let refusal = &mut calls.refusal;
         if refusal.is_open() {
-            let (to, more) = cursor.turn_end.map_or((to, !self.input.last), |end| (end.min(to), false));
-            refusal.deliver(&self.input, to, more, emitter, self.sink);
+            let more = !self.input.last;
+            match cursor.turn_end {
+                Some(end) => refusal.deliver_turn(&self.input, (end, to), more, emitter, self.sink),
+                None => refusal.deliver(&self.input, to, more, emitter, self.sink),
+            }
         }
     }
 
@@ -372,9 +382,15 @@ impl<'a> Io<'a> {
         }
     }
 
+    /// The output ends within a call, if one is open.
+    pub(super) fn cut_off(&mut self) {
+        let Memory { calls, emitter, .. } = &mut *self.memory;
+        calls.cut_off(emitter, self.sink);
+    }
+
     /// Ends everything that is open where the output ends.
     pub(super) fn settle(&mut self) {
-        let Memory { cursor, calls, refusal, readers, emitter, .. } = &mut *self.memory;
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
         if readers.reading == Reading::Tagged
             && let Some(abort) = readers.abort
         {
@@ -391,7 +407,7 @@ impl<'a> Io<'a> {
             calls.keep_unparsed(rest, emitter, self.sink);
             cursor.pos += rest.len();
         }
-        calls.close(false, refusal, emitter, self.sink);
+        calls.close(false, cursor.pos, emitter, self.sink);
         self.flush_refused();
         self.memory.emitter.finish(self.sink);
     }

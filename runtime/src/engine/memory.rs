@@ -4,7 +4,6 @@ use super::call_builder::CallBuilder;
 use super::cursor::Cursor;
 use super::emitter::Emitter;
 use super::fast_path::FastPath;
-use super::refusal::Refusal;
 use super::speculation::Speculation;
 use super::value_readers::ValueReaders;
 use crate::options::Options;
@@ -14,7 +13,6 @@ pub(crate) struct Memory {
     pub(super) cursor: Cursor,
     pub(super) speculation: Speculation,
     pub(super) calls: CallBuilder,
-    pub(super) refusal: Refusal,
     pub(super) readers: ValueReaders,
     pub(super) emitter: Emitter,
     /// What may be done with the next piece without a look at the machine.
@@ -30,7 +28,6 @@ impl Memory {
             cursor: Cursor::default(),
             speculation: Speculation::default(),
             calls: CallBuilder::default(),
-            refusal: Refusal::default(),
             readers: ValueReaders::default(),
             emitter,
             fast_path: FastPath::NONE,
@@ -48,6 +45,6 @@ impl Memory {
         self.emitter.begun = self.emitter.begun.saturating_sub(count);
         self.cursor.rebase(count);
         self.speculation.rebase(count);
-        self.refusal.rebase(count);
+        self.calls.refusal.rebase(count);
     }
 }

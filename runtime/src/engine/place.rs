@@ -19,7 +19,7 @@ pub struct Place {
     pub looked: usize,
     /// Where the text begins that is held back until it is certain that it is a call.
     pub held: Option<usize>,
-    /// How many calls were announced.
+    /// How many calls have begun.
     pub calls: usize,
     /// Whether the last of them is open.
     pub open: bool,
@@ -40,6 +40,11 @@ impl Io<'_> {
             calls: calls.count,
             open: calls.open.is_some(),
         }
+    }
+
+    /// How many bytes of the buffered text the prompt wrote.
+    pub fn from_prompt(&self) -> usize {
+        usize::try_from(-self.memory.emitter.base).unwrap_or_default()
     }
 
     /// Whether a call in reasoning is tried, and nothing of it is part of the message.

@@ -21,6 +21,8 @@ pub(super) struct Watch {
     /// The end of the output cuts off a call before its name, after the calls that have begun.
     cut: bool,
     evidence: Option<Evidence>,
+    /// How many calls had begun before the evidence came, and whether one had been cut off.
+    before: (usize, bool),
 }
 
 /// What follows the calls.
@@ -57,13 +59,16 @@ impl Watch {
             }
             _ => return,
         };
-        self.evidence.get_or_insert(evidence);
+        if self.evidence.is_none() {
+            (self.evidence, self.before) = (Some(evidence), (self.begun, self.cut));
+        }
     }
 
     /// What is known of the calls, if that is certain. A call after the closer of reasoning is the one that the model wants: those
-    /// before the closer, `before_closer` calls, were drafts.
+    /// before the closer, `before_closer` calls, were drafts. What comes first decides, however much is read at a time.
     pub(super) fn evidence(&self, before_closer: Option<usize>) -> Option<Evidence> {
-        let drafts = before_closer.filter(|calls| self.begun > *calls || self.cut);
+        let (begun, cut) = if self.evidence.is_some() { self.before } else { (self.begun, self.cut) };
+        let drafts = before_closer.filter(|calls| begun > *calls || cut);
         drafts.map(Evidence::Quoted).or(self.evidence)
     }
 }

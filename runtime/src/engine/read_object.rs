@@ -10,12 +10,12 @@ use super::read_values::{Literal, Stop};
 use super::value_readers::{Reading, ValueReaders};
 use crate::byte_set::Begins;
 use crate::fast_paths;
-use crate::message::{DiagnosticKind, Event};
+use crate::message::DiagnosticKind;
 use crate::program::{CallShape, Markers};
 use crate::readers::call_object::CallProgress;
 
 impl<'a> Io<'a> {
-    /// Reads a call as one JSON object, or one Python dict if the shape says so, that holds name and arguments. The call is announced as soon as the name is known. If
+    /// Reads a call as one JSON object, or one Python dict if the shape says so, that holds name and arguments. If
     /// the shape is `strict`, only the name of an offered tool makes it a call.
     ///
     /// Once the name is known, one of `stops` outside a string ends a call that is malformed.
@@ -68,8 +68,7 @@ impl<'a> Io<'a> {
                 CallProgress::More | CallProgress::Mismatch => break Found::Wait,
                 CallProgress::Done => break Found::Done,
                 CallProgress::Name(head) => {
-                    self.captured_id = self.slice(pos, head.and_then(|head| head.id));
-                    self.announce_object(self.slice(pos, head.map(|head| head.name)));
+                    self.begin_object_call(self.slice(pos, head.map(|head| head.name)));
                     if self.rest_at_once(shape, &stops.begins, end) {
                         break Found::Done;
                     }
@@ -131,10 +130,8 @@ impl<'a> Io<'a> {
         cursor.search.work.add(rest.taken);
         let (from, to) = rest.arguments;
         calls.pass_arguments(&self.input, pos + from, pos + to, emitter, self.sink);
-        match (rest.id, self.slice(pos, rest.id), self.memory.calls.index()) {
-            (Some(_), Some(id), Some(index)) => (self.sink)(Event::ToolCallId { index, id }),
-            (Some(_), ..) => self.object_id(),
-            (None, ..) => {}
+        if rest.id.is_some() {
+            self.object_id();
         }
         rest.done
     }
@@ -154,19 +151,19 @@ impl<'a> Io<'a> {
     }
 
     /// The name of a call object is known, and its id, if that came before the name.
-    fn announce_object(&mut self, name: Option<&'a str>) {
+    fn begin_object_call(&mut self, name: Option<&'a str>) {
+        let begins = self.end_last_call();
         let Memory { calls, readers, .. } = &mut *self.memory;
         let object = &readers.object;
         let mut invalid = false;
-        if self.captured_id.is_none()
-            && let Some(id) = object.id()
-        {
+        if let Some(id) = object.id() {
             invalid |= !calls.id.set_text(id);
         }
-        if name.is_none() {
-            invalid |= !calls.name.set_text(object.name());
+        match name {
+            Some(name) => _ = calls.name.set(name.as_bytes()),
+            None => invalid |= !calls.name.set_text(object.name()),
         }
-        self.announce(name);
+        self.begin_call(begins);
         if invalid {
             self.memory.emitter.note_invalid_utf8(self.sink);
         }
@@ -177,11 +174,7 @@ impl<'a> Io<'a> {
         let Memory { calls, readers, emitter, .. } = &mut *self.memory;
         let Some(id) = readers.object.id() else { return };
         let valid = calls.id.set_text(id);
-        emitter.flush(self.sink);
-        if let Some(index) = calls.index() {
-            (self.sink)(Event::ToolCallId { index, id: calls.id.as_str() });
-        }
-        calls.id.clear();
+        calls.send_id(emitter, self.sink);
         if !valid {
             emitter.note_invalid_utf8(self.sink);
         }
@@ -190,6 +183,7 @@ impl<'a> Io<'a> {
     /// Keeps text of the object that the format does not know, and reports members in it.
     fn keep_unknown(&mut self) {
         let Memory { calls, readers, emitter, .. } = &mut *self.memory;
+        calls.note_astray(readers.object.astray());
         let Some((text, keys)) = readers.object.unknown() else { return };
         calls.keep_unparsed(&text, emitter, self.sink);
         for key in keys.split(|byte| *byte == 0).skip(1) {

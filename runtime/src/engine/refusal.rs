@@ -18,6 +18,8 @@ pub(crate) struct Refusal {
     from: Option<usize>,
     /// A character that was cut by the end of a push.
     cut: Vec<u8>,
+    /// What ends the turn, unless more follows it.
+    end: Vec<u8>,
     /// The text of a call that may still count, which is not delivered.
     kept: Option<Kept>,
 }
@@ -32,14 +34,21 @@ impl Refusal {
     /// A call that was ruled out begins.
     pub(super) fn begin(&mut self, from: usize) {
         self.from = Some(from);
+        self.end.clear();
     }
 
     /// A call begins that counts only if it is complete.
     pub(super) fn keep(&mut self, from: usize, emitter: &mut Emitter) {
-        self.from = Some(from);
+        self.begin(from);
         let at = emitter.base + from.max(emitter.begun) as i64;
         self.kept = Some(Kept { text: Vec::new(), at });
         emitter.tokens.keep_from(Some(at));
+    }
+
+    /// How long the text of a call is that is kept, up to `to`.
+    pub(super) fn kept_bytes(&self, to: usize, emitter: &Emitter) -> usize {
+        let at = self.kept.as_ref().map_or(i64::MAX, |kept| kept.at);
+        usize::try_from((emitter.base + to as i64).saturating_sub(at)).unwrap_or_default()
     }
 
     /// The call counts.
@@ -69,8 +78,10 @@ impl Refusal {
         let Some(from) = self.from else { return };
         let to = to.max(from);
         self.from = more.then_some(to);
+        self.cut.append(&mut self.end);
         if let Some(kept) = &mut self.kept {
             let from = from.max(emitter.begun).min(to);
+            kept.text.append(&mut self.cut);
             kept.text.extend_from_slice(&input.bytes[from..to]);
         } else if self.cut.is_empty() {
             let whole = if more { from + input.whole_characters(from, to) } else { to };
@@ -81,6 +92,24 @@ impl Refusal {
             let whole = if more { whole_characters(&self.cut) } else { self.cut.len() };
             emitter.unparsed(&self.cut[..whole], sink);
             self.cut.drain(..whole);
+        }
+    }
+
+    /// The same where the text from `end` on, which is read up to `to`, ends the turn unless `more` follows.
+    pub(super) fn deliver_turn(
+        &mut self,
+        input: &Input<'_>,
+        (end, to): (usize, usize),
+        more: bool,
+        emitter: &mut Emitter,
+        sink: Sink<'_>,
+    ) {
+        let read = std::mem::take(&mut self.end);
+        self.deliver(input, end.min(to), more, emitter, sink);
+        if let Some(from) = &mut self.from {
+            self.end = read;
+            self.end.extend_from_slice(&input.bytes[(*from).min(to)..to]);
+            *from = to.max(*from);
         }
     }
 

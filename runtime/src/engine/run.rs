@@ -113,6 +113,7 @@ impl Run {
                             state = next;
                             continue;
                         }
+                        io.cut_off();
                         machine.end(state, &mut io);
                         io.settle();
                         io.note_request(machine.program());

@@ -117,7 +117,6 @@ impl Speculation {
         self.doubt = Doubt::Never;
     }
 
-    #[cfg(feature = "trace")]
     pub(super) fn trusts_calls(&self) -> bool {
         self.doubt == Doubt::Never
     }

@@ -44,7 +44,7 @@ pub enum Event<'a> {
     /// More broken markup, if `Unparsed::Separate` was asked for. Otherwise it is content.
     #[cfg_attr(feature = "schema", schemars(with = "super::schema::TextForm"))]
     Unparsed(&'a str),
-    /// A tool call whose name is complete.
+    /// A tool call. It comes with the first byte of its arguments, or with the closer of the call.
     ToolCallStart {
         /// Position among the calls of this message, from 0.
         index: usize,

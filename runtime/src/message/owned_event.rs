@@ -30,7 +30,7 @@ pub enum OwnedEvent {
     Content(String),
     /// More broken markup.
     Unparsed(String),
-    /// A tool call whose name is complete.
+    /// A tool call. It comes with the first byte of its arguments, or with the closer of the call.
     ToolCallStart {
         /// Position among the calls of this message, from 0.
         index: usize,

@@ -76,6 +76,8 @@ pub(crate) struct CallObject {
     /// The first key is that of a name, where the format writes the name itself as the key: the object has the usual shape.
     usual: bool,
     malformed: bool,
+    /// Something was read that is no member.
+    astray: bool,
     /// The member is unknown, and no marker announced the call: only a short value may come.
     short_only: bool,
     /// How many bytes such members took.
@@ -139,6 +141,7 @@ impl CallObject {
         self.has_function = false;
         self.usual = false;
         self.malformed = false;
+        self.astray = false;
         self.short_only = false;
         self.short = 0;
         self.unknown.reset();
@@ -183,6 +186,10 @@ impl CallObject {
                 }
                 At::Done => return (CallProgress::Done, taken),
                 At::Lost => return (CallProgress::Mismatch, taken),
+                At::After | At::Key | At::KeyAfterComma if is_space(byte) && self.unknown.in_junk => {
+                    self.unknown.byte(byte);
+                    Step::Taken(1)
+                }
                 _ if is_space(byte) => Step::Taken(1),
                 _ if taken >= from && stops.at(bytes, taken) => return (CallProgress::Stop, taken),
                 _ => self.structure(byte),
@@ -205,6 +212,8 @@ impl CallObject {
                 Step::Report(progress, count) => return (progress, taken + count),
                 Step::Bad if self.named => {
                     self.malformed = true;
+                    // A comma or a bracket too many says nothing else than the object.
+                    self.astray |= !matches!(byte, b',' | b']');
                     self.unknown.byte(byte);
                     taken += 1;
                 }
@@ -269,6 +278,11 @@ impl CallObject {
         self.named.then(|| self.unknown.take()).flatten()
     }
 
+    /// Whether something was read that is no member.
+    pub(crate) fn astray(&self) -> bool {
+        self.astray
+    }
+
     /// Whether the object or its arguments broke a rule until here.
     pub(crate) fn malformed(&self) -> bool {
         let reading = matches!(self.at, At::InKey | At::InValue);
@@ -286,7 +300,7 @@ impl CallObject {
                 self.go(At::Key)
             }
             At::Key | At::KeyAfterComma if quote => {
-                self.unknown.in_member = false;
+                (self.unknown.in_member, self.unknown.in_junk) = (false, false);
                 self.begin();
                 self.again(At::InKey)
             }
@@ -294,7 +308,10 @@ impl CallObject {
                 self.malformed |= self.at == At::KeyAfterComma && !self.reader.python();
                 self.close()
             }
-            At::After if byte == b',' => self.go(At::KeyAfterComma),
+            At::After if byte == b',' => {
+                self.unknown.in_junk = false;
+                self.go(At::KeyAfterComma)
+            }
             At::Colon if byte == b':' => {
                 self.at = At::Value;
                 if self.role == Role::NameAsKey && self.text.as_bytes() != USUAL.name_field.as_bytes() {
@@ -328,6 +345,7 @@ impl CallObject {
             _ if !self.named => Step::Bad,
             At::Colon | At::Value if matches!(byte, b',' | b'}') => {
                 self.malformed = true;
+                self.astray |= self.at == At::Colon;
                 self.again(At::After)
             }
             At::Colon if begins => {
@@ -339,9 +357,9 @@ impl CallObject {
                 self.again(At::Key)
             }
             At::Key | At::KeyAfterComma | At::After if begins => {
-                self.malformed = true;
+                (self.malformed, self.astray) = (true, true);
                 self.role = Role::Other;
-                self.unknown.in_member = true;
+                (self.unknown.in_member, self.unknown.in_junk) = (true, true);
                 self.value()
             }
             _ => Step::Bad,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 
-use crate::message::Event;
+use crate::message::{Diagnostic, DiagnosticKind, Event};
 
 /// What a piece of an output is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,8 @@ pub(super) struct Log {
     pub(super) passed: Option<Range<usize>>,
     /// Bytes that are not UTF-8 follow them. They are arguments, too.
     pub(super) replaced: bool,
+    /// How many bytes of the text the prompt wrote.
+    prompt: usize,
     /// Where broken markup begins that goes to the end of the text.
     pub(super) tail: Option<usize>,
 }
@@ -157,15 +159,22 @@ impl Log {
     }
 
     /// A step begins.
-    pub(super) fn begin(&mut self, text: &[u8]) {
+    pub(super) fn begin(&mut self, text: &[u8], prompt: usize) {
+        self.prompt = prompt;
         let start = text.as_ptr().addr();
         self.text = start..start + text.len();
         self.passed = None;
         self.replaced = false;
     }
 
-    /// Notes which bytes of the text are arguments, if an event passes on a piece of the text itself.
+    /// Notes which bytes of the text are arguments, if an event passes on a piece of the text itself. A call that is abandoned is
+    /// broken markup.
     pub(super) fn note(&mut self, event: &Event<'_>) {
+        if let Event::Diagnostic(Diagnostic { kind: DiagnosticKind::AbandonedCall, at: Some(at), .. }) = event {
+            let call = self.prompt + at..self.covered();
+            self.rewind(call.start);
+            self.mark(call, Taken::Unparsed, None);
+        }
         if let Event::Unparsed(text) = event {
             let start = text.as_ptr().addr().checked_sub(self.text.start);
             self.tail = start.filter(|start| start + text.len() == self.text.len()).or(self.tail);

@@ -8,6 +8,8 @@ use crate::limits::MAX_NAME;
 pub(super) struct Unknown {
     /// The member that is being read is unknown.
     pub(super) in_member: bool,
+    /// The text is no member: white space in it is text, too.
+    pub(super) in_junk: bool,
     /// The key that is being read, and what follows it, until it is known whether the member is unknown.
     key: InlineString,
     text: Vec<u8>,
@@ -19,7 +21,7 @@ pub(super) struct Unknown {
 
 impl Unknown {
     pub(super) fn reset(&mut self) {
-        self.in_member = false;
+        (self.in_member, self.in_junk) = (false, false);
         self.key.clear();
         self.text.clear();
         self.keys.clear();
@@ -47,6 +49,7 @@ impl Unknown {
 
     /// A byte that fits nowhere.
     pub(super) fn byte(&mut self, byte: u8) {
+        self.in_junk = true;
         self.text.push(byte);
     }
 
