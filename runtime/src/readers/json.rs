@@ -10,6 +10,7 @@ use crate::readers::words::Word;
 
 mod close;
 mod json_text;
+mod mend;
 mod nesting;
 mod stable;
 #[cfg(test)]
@@ -20,10 +21,13 @@ mod unescape;
 pub use close::close;
 pub use stable::{StablePrefix, StableText};
 
+use mend::Fault;
+
 pub(crate) use json_text::JsonText;
+pub(crate) use mend::MOST_BLANKS;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
-    escape, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, escaped, is_plain, next_special_or,
+    escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, escaped, is_plain, next_special_or,
     printable_len, push_char, room,
 };
 pub(crate) use unescape::{HexDigits, Surrogates, Unescaper};
@@ -35,9 +39,11 @@ pub(crate) enum Progress {
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
-    /// At this offset, outside of strings, one of the stops may begin. Or, in a string, there is a byte that
-    /// [needs another text](Scanner::repair).
+    /// At this offset, outside of strings, one of the stops may begin. Or the text there is not JSON, and
+    /// [mended](Scanner::mend) by the caller.
     Stop(usize),
+    /// The value continues at this offset, and it takes more text to tell how.
+    Wait(usize),
 }
 
 /// The kind of a JSON value, which its first byte tells.
@@ -76,9 +82,11 @@ pub(crate) struct Scanner {
     malformed: bool,
     /// The string being read is an object's key.
     in_key: bool,
+    /// The string being read is in single quotes.
+    single: bool,
     /// The escape before was the first half of a surrogate pair.
     high: bool,
-    /// Bytes in strings that need an escape are left to the caller.
+    /// What can be mended is left to the caller.
     stops_at_faults: bool,
 }
 
@@ -105,6 +113,8 @@ enum At {
     Loose,
     /// In a malformed scalar that is the whole value.
     LooseScalar,
+    /// Before text that is mended.
+    Fault(Fault),
     Done,
 }
 
@@ -157,8 +167,9 @@ impl Scanner {
     }
 
     /// The same, but gives `Stop(n)` before a byte at or after `from` with which one of `stops` may begin, unless the
-    /// byte is in a string. It also gives it before a byte in a string that [needs an escape](Self::needs_escape): the caller
-    /// [repairs](Self::repair) that, and the value is not malformed.
+    /// byte is in a string. It also gives it [before text](Self::is_at_fault) that the caller [mends](Self::mend), so that the
+    /// value is not malformed. It gives `Wait(n)` if it takes more text to tell: the next bytes must begin with those from there
+    /// on, or the input ends and [cuts](Self::cut) the value there.
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
         self.stops_at_faults = true;
         self.read(bytes, from, stops)
@@ -176,25 +187,26 @@ impl Scanner {
                 if self.at == At::Done {
                     return Progress::Done(taken);
                 }
-                if self.at == At::Text && taken < bytes.len() {
-                    return Progress::Stop(taken);
+                if taken < bytes.len() && matches!(self.at, At::Text | At::Fault(_)) {
+                    return self.pause(bytes, taken);
                 }
                 continue;
             }
-            if taken >= from && stops.at(bytes, taken) && !self.in_string() {
+            if taken >= from && stops.at(bytes, taken) && !self.in_string() && !self.drops_comma(bytes, taken) {
                 return Progress::Stop(taken);
             }
-            if self.stops_at_faults && self.at == At::Escape && self.needs_escape(byte) {
-                return Progress::Stop(taken);
-            }
-            match self.step(byte) {
+            match self.step(byte, bytes, taken) {
                 Step::Taken => taken += 1,
                 Step::Last => return Progress::Done(taken + 1),
-                Step::Ended => return Progress::Done(taken),
+                Step::Ended => return self.pause(bytes, taken),
                 Step::Again => {}
             }
         }
-        if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
+        match self.at {
+            At::Done => Progress::Done(taken),
+            At::Key | At::Value if self.stops_at_faults => self.hold_comma(bytes),
+            _ => Progress::More,
+        }
     }
 
     /// The input ends here. Returns whether the value is complete. Only the end of the input can complete a number or
@@ -220,6 +232,7 @@ impl Scanner {
         self.kind = None;
         self.malformed = false;
         self.in_key = false;
+        self.single = false;
         self.high = false;
     }
 
@@ -232,32 +245,10 @@ impl Scanner {
         matches!(self.at, At::Text | At::Escape | At::Hex(_))
     }
 
-    /// Whether the next byte is inside a string, and anything but a quote or a backslash continues it.
+    /// Whether the next byte is inside a string, and anything but a double quote or a backslash continues it.
     #[inline]
     pub(crate) fn in_plain_string(&self) -> bool {
-        self.at == At::Text && !self.high
-    }
-
-    /// Whether this byte comes next in a string, and is a control character, which JSON must escape, or makes an escape that JSON
-    /// does not have.
-    #[inline]
-    pub(crate) fn needs_escape(&self, byte: u8) -> bool {
-        let breaks = byte < b' ' && self.in_plain_string() || self.at == At::Escape && !self.high && !is_escape(byte);
-        breaks && !self.malformed
-    }
-
-    /// Writes what JSON has for such a byte. Returns how many bytes that takes: after a backslash that is one of the text, the byte
-    /// is still to come.
-    pub(crate) fn repair(&mut self, byte: u8, out: &mut Vec<u8>) -> usize {
-        let (text, taken): (&[u8], usize) = match (self.at, byte) {
-            // The backslash is passed on already. Models escape this quote as other languages do.
-            (At::Escape, b'\'') => (b"u0027", 1),
-            (At::Escape, _) => (b"\\", 0),
-            _ => (escape(byte).unwrap_or_default().as_bytes(), 1),
-        };
-        self.at = At::Text;
-        out.extend_from_slice(text);
-        taken
+        self.at == At::Text && !self.high && !self.single
     }
 
     pub(crate) fn kind(&self) -> Option<JsonKind> {
@@ -270,7 +261,7 @@ impl Scanner {
     }
 
     /// Takes text of a string, up to its closing quote or the backslash of an escape, which it takes too. A control character is an
-    /// error, or the place before which it stops.
+    /// error, or the place before which it stops. So does a single quote that may end the string.
     #[inline]
     fn text(&mut self, bytes: &[u8]) -> usize {
         if self.high && bytes[0] != b'\\' {
@@ -280,6 +271,7 @@ impl Scanner {
         let mut taken = 0;
         loop {
             let (end, closed) = match self.high {
+                false if self.single => (next_special_or(bytes, taken, b'\''), false),
                 false => text::string_end(bytes, taken),
                 true => (taken, false),
             };
@@ -294,7 +286,20 @@ impl Scanner {
                     self.at = At::Escape;
                     return taken + 1;
                 }
-                Some(_) if self.stops_at_faults && !self.malformed => return taken,
+                Some(b'\'') => {
+                    self.single_quote(bytes.get(taken + 1));
+                    return taken;
+                }
+                // No key has such a byte. The string may have no end.
+                Some(_) if self.single && self.in_key => {
+                    self.single = false;
+                    self.lose();
+                    return taken;
+                }
+                Some(_) if self.stops_at_faults && !self.malformed => {
+                    self.at = At::Fault(Fault::Text);
+                    return taken;
+                }
                 Some(_) => {
                     self.offend();
                     taken += 1;
@@ -304,7 +309,7 @@ impl Scanner {
     }
 
     #[inline]
-    fn step(&mut self, byte: u8) -> Step {
+    fn step(&mut self, byte: u8, bytes: &[u8], taken: usize) -> Step {
         match self.at {
             At::After | At::Colon if is_space(byte) => Step::Taken,
             At::After => self.after(byte),
@@ -316,8 +321,9 @@ impl Scanner {
             At::KeyOrClose if byte == b'}' => self.close(),
             At::ValueOrClose if byte == b']' => self.close(),
             At::Before | At::Value | At::ValueOrClose | At::Key | At::KeyOrClose if is_space(byte) => Step::Taken,
-            At::Before | At::Value | At::ValueOrClose => self.value(byte),
-            At::Colon | At::Key | At::KeyOrClose => self.lose(),
+            At::Before | At::Value | At::ValueOrClose => self.value(byte, bytes, taken),
+            At::Key | At::KeyOrClose => self.odd(bytes, taken),
+            At::Colon => self.lose(),
             At::Number(number) => match number.next(byte) {
                 Some(next) => self.go(At::Number(next)),
                 None if is_token(byte) => self.lose(),
@@ -340,6 +346,7 @@ impl Scanner {
                 self.at = At::Done;
                 Step::Ended
             }
+            At::Fault(_) => Step::Ended,
             // The caller takes text of strings in one go.
             At::Text => Step::Again,
         }
@@ -353,14 +360,14 @@ impl Scanner {
     /// The first byte of a value.
     // Inlined, as `after` is: otherwise short values take 17 % more instructions.
     #[inline(always)]
-    fn value(&mut self, byte: u8) -> Step {
+    fn value(&mut self, byte: u8, bytes: &[u8], taken: usize) -> Step {
         let (kind, at) = match byte {
             b'{' => (JsonKind::Object, At::KeyOrClose),
             b'[' => (JsonKind::Array, At::ValueOrClose),
             b'"' => (JsonKind::String, At::Text),
             _ => match scalar(byte) {
                 Some(scalar) => scalar,
-                None if self.at != At::Before => return self.lose(),
+                None if self.at != At::Before => return self.odd(bytes, taken),
                 None => {
                     self.malformed = true;
                     if !is_token(byte) {
@@ -432,6 +439,10 @@ impl Scanner {
         match byte {
             b'u' => return self.go(At::Hex(HexDigits::of(4))),
             _ if is_escape(byte) => {}
+            _ if self.stops_at_faults && !self.malformed => {
+                self.at = At::Fault(Fault::Escape);
+                return Step::Ended;
+            }
             _ => self.offend(),
         }
         self.go(At::Text)
