@@ -21,8 +21,6 @@ mod unescape;
 pub use close::close;
 pub use stable::{StablePrefix, StableText};
 
-use mend::Fault;
-
 pub(crate) use json_text::JsonText;
 pub(crate) use mend::MOST_BLANKS;
 pub(crate) use nesting::Nesting;
@@ -116,6 +114,25 @@ enum At {
     /// Before text that is mended.
     Fault(Fault),
     Done,
+}
+
+/// Text that JSON writes in another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// A byte of a string that needs an escape, or a single quote that does not end its string.
+    Text,
+    /// The byte after a backslash makes no escape with it.
+    Escape,
+    /// A comma before a closing bracket.
+    Comma,
+    /// A single quote that opens a string.
+    Opener,
+    /// A single quote that closes one.
+    Closer,
+    /// A word as Python spells it.
+    Word(Word),
+    /// So many bytes of a key without quotes.
+    Key(u8),
 }
 
 /// The number or word that begins with this byte.
@@ -261,17 +278,19 @@ impl Scanner {
     }
 
     /// Takes text of a string, up to its closing quote or the backslash of an escape, which it takes too. A control character is an
-    /// error, or the place before which it stops. So does a single quote that may end the string.
+    /// error, or the place before which it stops.
     #[inline]
     fn text(&mut self, bytes: &[u8]) -> usize {
         if self.high && bytes[0] != b'\\' {
             self.high = false;
             self.offend();
         }
+        if self.single {
+            return self.single_text(bytes);
+        }
         let mut taken = 0;
         loop {
             let (end, closed) = match self.high {
-                false if self.single => (next_special_or(bytes, taken, b'\''), false),
                 false => text::string_end(bytes, taken),
                 true => (taken, false),
             };
@@ -285,16 +304,6 @@ impl Scanner {
                 Some(b'\\') => {
                     self.at = At::Escape;
                     return taken + 1;
-                }
-                Some(b'\'') => {
-                    self.single_quote(bytes.get(taken + 1));
-                    return taken;
-                }
-                // No key has such a byte. The string may have no end.
-                Some(_) if self.single && self.in_key => {
-                    self.single = false;
-                    self.lose();
-                    return taken;
                 }
                 Some(_) if self.stops_at_faults && !self.malformed => {
                     self.at = At::Fault(Fault::Text);

@@ -4,7 +4,7 @@
 //! characters and unknown escapes. Whatever is less sure stays as it is and makes the value malformed: a missing comma, a comma
 //! too many elsewhere, `NaN`, other words.
 
-use super::{ARRAY, At, OBJECT, Progress, Scanner, Step, escape_byte_into, is_space, is_token};
+use super::{ARRAY, At, Fault, OBJECT, Progress, Scanner, Step, escape_byte_into, is_space, is_token, next_special_or};
 use crate::readers::words::Word;
 
 /// The most blanks between a comma and the closing bracket before which it is dropped.
@@ -12,25 +12,6 @@ pub(crate) const MOST_BLANKS: usize = 64;
 
 /// The longest key without quotes, in bytes.
 const LONGEST_KEY: usize = 64;
-
-/// Text that JSON writes in another way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// A byte of a string that needs an escape, or a single quote that does not end its string.
-    Text,
-    /// The byte after a backslash makes no escape with it.
-    Escape,
-    /// A comma before a closing bracket.
-    Comma,
-    /// A single quote that opens a string.
-    Opener,
-    /// A single quote that closes one.
-    Closer,
-    /// A word as Python spells it.
-    Word(Word),
-    /// So many bytes of a key without quotes.
-    Key(u8),
-}
 
 /// What may be said of text that is not JSON.
 enum Odd {
@@ -164,13 +145,37 @@ impl Scanner {
         Progress::Wait(comma)
     }
 
-    /// A single quote in a string between single quotes: an apostrophe if a letter follows. If nothing follows yet, it waits.
+    /// Takes text of a string in single quotes, up to the next that may end it. With a letter after it, it is an apostrophe; if
+    /// nothing follows yet, it waits.
+    #[cold]
     #[inline(never)]
-    pub(super) fn single_quote(&mut self, next: Option<&u8>) {
-        match next {
-            None => {}
-            Some(next) if next.is_ascii_alphabetic() || !next.is_ascii() => self.at = At::Fault(Fault::Text),
-            Some(_) => self.at = At::Fault(Fault::Closer),
+    pub(super) fn single_text(&mut self, bytes: &[u8]) -> usize {
+        let mut taken = 0;
+        loop {
+            taken = next_special_or(bytes, taken, b'\'');
+            match (bytes.get(taken), bytes.get(taken + 1)) {
+                (None, _) | (Some(b'\''), None) => return taken,
+                (Some(b'\\'), _) => {
+                    self.at = At::Escape;
+                    return taken + 1;
+                }
+                (Some(b'\''), Some(next)) => {
+                    let is_letter = next.is_ascii_alphabetic() || !next.is_ascii();
+                    self.at = At::Fault(if is_letter { Fault::Text } else { Fault::Closer });
+                    return taken;
+                }
+                // No key has such a byte. The string may have no end.
+                _ if self.in_key => {
+                    self.single = false;
+                    self.lose();
+                    return taken;
+                }
+                _ if self.malformed => taken += 1,
+                _ => {
+                    self.at = At::Fault(Fault::Text);
+                    return taken;
+                }
+            }
         }
     }
 }
