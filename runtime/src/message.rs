@@ -231,7 +231,7 @@ pub enum DiagnosticKind {
     /// The call names a tool that was not offered. The detail is the name. Without a call, the model wrote a message to a recipient
     /// that is no tool.
     UnknownTool,
-    /// The call's arguments are not valid in their format. They were delivered as the model wrote them.
+    /// The call's arguments are not valid. What is surely meant was mended; the rest came as the model wrote it.
     MalformedArguments,
     /// The output ended, or continued with something else, before the call was closed. With
     /// `CutCalls::Drop` it is no call of the message.
@@ -287,7 +287,7 @@ impl fmt::Display for Diagnostic {
             DiagnosticKind::UnknownTool if detail.is_empty() => f.write_str("no tool of this name was offered"),
             DiagnosticKind::UnknownTool => write!(f, "no tool named `{detail}` was offered"),
             DiagnosticKind::MalformedArguments => {
-                f.write_str("the arguments are not valid JSON and were passed on unchanged")
+                f.write_str("the arguments are not valid; what is surely meant was mended, the rest came unchanged")
             }
             DiagnosticKind::IncompleteCall if self.call.is_none() => {
                 f.write_str("the output broke off before a call was closed: the call is broken markup")

@@ -169,7 +169,7 @@ fn streaming_text_allocates_nothing() -> Result<(), Failure> {
 #[test]
 fn a_long_piece_behind_what_waits_is_not_copied() {
     let mut stream = unjinja_app::args_marker::stream(&Options::new());
-    let long = "2, ".repeat(SIZE);
+    let long = "2, ".repeat(SIZE) + "2";
     stream.push("[TOOL_CALLS]f[ARGS]{\"a\": [1", |_| ());
     stream.push(", [", |_| ());
     let mut sent = String::with_capacity(2 * long.len());

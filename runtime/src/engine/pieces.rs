@@ -8,7 +8,7 @@ use super::fast_path::{LONGEST, Taken, Target};
 use super::memory::Memory;
 use crate::byte_set::{Begins, Pairs};
 use crate::message::Event;
-use crate::readers::json::{Progress, Scanner};
+use crate::readers::json::{MOST_BLANKS, Progress, Scanner, is_space};
 use crate::readers::structure::StringEnd;
 use crate::utf8::lossy;
 
@@ -101,17 +101,28 @@ impl Memory {
         taken.more
     }
 
-    /// Continues JSON. The first byte of a marker may wait at its end.
+    /// Continues JSON. The first byte of a marker may wait at its end, and so does a comma, with blanks after it.
     #[inline]
     fn read_json(
         &mut self,
         text: &str,
-        carry: &[u8],
+        carry: &mut Vec<u8>,
         scanner: impl FnOnce(&mut Self) -> &mut Scanner,
     ) -> Option<Taken> {
         let stops = Begins { firsts: self.fast_path.markers.set(), pairs: self.fast_path.pairs };
         let bytes = text.as_bytes();
         let scanner = scanner(self);
+        if let Some(b',') = carry.first() {
+            match bytes.iter().find(|&&byte| !is_space(byte)) {
+                Some(b'}' | b']') => return None,
+                Some(_) => {}
+                None if carry.len() + bytes.len() > MOST_BLANKS || stops.firsts.has(b',') => return None,
+                None => {
+                    carry.extend_from_slice(bytes);
+                    return Some(Taken { count: bytes.len(), more: true, unchanged: false });
+                }
+            }
+        }
         if !carry.is_empty() && !feed_held_bytes(carry, bytes, scanner, &stops) {
             return None;
         }
@@ -121,8 +132,9 @@ impl Memory {
             // A bracket may be the last of the arguments, so it does not wait.
             Progress::Stop(n) => {
                 let waits = matches!(&bytes[n..], [first] if !matches!(first, b'}' | b']')) && !scanner.in_string();
-                (n, waits && stops.pairs != Pairs::ALL && !scanner.malformed())
+                (n, waits && stops.pairs != Pairs::ALL && !scanner.malformed() && !scanner.is_at_fault())
             }
+            Progress::Wait(n) => (n, bytes.get(n) == Some(&b',')),
         };
         // In the middle of a string not even the scanner has to look.
         let plain = scanner.in_plain_string();
@@ -133,11 +145,11 @@ impl Memory {
         Some(Taken { count, more, unchanged: true })
     }
 
-    pub(super) fn read_json_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
+    pub(super) fn read_json_arguments(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
         self.read_json(text, carry, |memory| &mut memory.readers.json)
     }
 
-    pub(super) fn read_object_arguments(&mut self, text: &str, carry: &[u8]) -> Option<Taken> {
+    pub(super) fn read_object_arguments(&mut self, text: &str, carry: &mut Vec<u8>) -> Option<Taken> {
         self.read_json(text, carry, |memory| memory.readers.object.scanner())
     }
 
@@ -158,7 +170,7 @@ impl Memory {
     pub(super) fn read_literal(&mut self, fed: Fed, length: usize) -> Option<Taken> {
         let (count, more) = match fed.progress {
             Progress::More => (length, !fed.malformed),
-            Progress::Done(n) | Progress::Stop(n) => (n, false),
+            Progress::Done(n) | Progress::Stop(n) | Progress::Wait(n) => (n, false),
         };
         if let Some(index) = self.calls.index() {
             self.fast_path.in_string(index, fed.string_end);

@@ -108,6 +108,9 @@ impl<'a> Io<'a> {
             let malformed = object.malformed();
             self.note_malformed(malformed);
             if found == Found::Wait && self.input.last {
+                if self.memory.readers.object.passes_on() {
+                    self.cut_json(|readers| readers.object.scanner(), end);
+                }
                 self.finish_object();
             }
         }

@@ -13,7 +13,7 @@ use super::value_readers::{Reading, ValueReaders};
 use crate::limits::PIECE;
 use crate::message::DiagnosticKind;
 use crate::program::Markers;
-use crate::readers::json::Progress;
+use crate::readers::json::{Progress, Scanner};
 use crate::readers::quote_tokens::OpenString;
 use crate::readers::{python, quote_tokens};
 
@@ -70,7 +70,7 @@ impl Io<'_> {
             let (taken, done) = match progress {
                 Progress::More => (end, self.input.last && scanner.finish()),
                 Progress::Done(n) => (pos + n, true),
-                Progress::Stop(n) => (pos + n, false),
+                Progress::Stop(n) | Progress::Wait(n) => (pos + n, false),
             };
             cursor.search.work.add(taken - pos);
             cursor.pos = taken;
@@ -79,10 +79,13 @@ impl Io<'_> {
                 break Found::Done;
             }
             if !matches!(progress, Progress::Stop(_)) {
+                if self.input.last {
+                    self.cut_json(|readers| &mut readers.json, end);
+                }
                 break Found::Wait;
             }
-            if scanner.needs_escape(self.input.bytes[taken]) {
-                cursor.pos = taken + scanner.repair(self.input.bytes[taken], &mut emitter.arguments);
+            if scanner.is_at_fault() {
+                cursor.pos = taken + scanner.mend(&self.input.bytes[taken..end], &mut emitter.arguments);
                 calls.wrote(Written::Whole, emitter, self.sink);
                 calls.note_malformed(true, emitter, self.sink);
                 from = from.max(cursor.pos);
@@ -110,6 +113,19 @@ impl Io<'_> {
             });
         }
         found
+    }
+
+    /// The input ends inside JSON. What waited is sent.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn cut_json(&mut self, scanner: fn(&mut ValueReaders) -> &mut Scanner, end: usize) {
+        let Memory { cursor, calls, readers, emitter, .. } = &mut *self.memory;
+        let from = std::mem::replace(&mut cursor.pos, end);
+        if from < end {
+            let mended = scanner(readers).cut(&self.input.bytes[from..end], &mut emitter.arguments);
+            calls.wrote(Written::Whole, emitter, self.sink);
+            calls.note_malformed(mended, emitter, self.sink);
+        }
     }
 
     /// Reads arguments that are a JSON string with an object in it, up to `end`. Some models encode them twice.
@@ -206,7 +222,7 @@ impl Io<'_> {
             let (taken, mut done) = match fed.progress {
                 Progress::More => (rest.len(), false),
                 Progress::Done(n) => (n, true),
-                Progress::Stop(n) => (n, false),
+                Progress::Stop(n) | Progress::Wait(n) => (n, false),
             };
             let mut malformed = fed.malformed;
             if fed.progress == Progress::More && last {

@@ -490,14 +490,14 @@ impl CallObject {
             Some(piece) if self.reader.python() => &bytes[..whole_characters(piece)],
             _ => bytes,
         };
-        if self.reader.scanner().needs_escape(bytes[0]) {
-            return self.escape(bytes[0]);
+        if self.reader.scanner().is_at_fault() {
+            return self.mend(bytes);
         }
         let Self { reader, arguments, .. } = self;
         let (progress, json) = reader.feed_until(bytes, Some((from, stops)));
         let (count, done) = match progress {
             Progress::Done(count) => (count, true),
-            Progress::Stop(count) => (count, false),
+            Progress::Stop(count) | Progress::Wait(count) => (count, false),
             Progress::More => (bytes.len(), false),
         };
         let mut piece = Piece::Nothing;
@@ -514,17 +514,19 @@ impl CallObject {
         match piece {
             Piece::AsItIs => Step::Report(CallProgress::Arguments(count), count),
             Piece::Written => Step::Report(CallProgress::Written, count),
-            Piece::Nothing if matches!(progress, Progress::Stop(0)) => Step::Report(CallProgress::Stop, 0),
+            Piece::Nothing if self.reader.scanner().is_at_fault() => Step::Taken(count),
+            Piece::Nothing if progress == Progress::Stop(0) => Step::Report(CallProgress::Stop, 0),
+            Piece::Nothing if progress == Progress::Wait(0) => Step::Report(CallProgress::More, 0),
             Piece::Nothing => Step::Taken(count),
         }
     }
 
-    /// What comes next in a JSON string is written as JSON has it.
+    /// What comes next in a JSON value is written as JSON has it.
     #[inline(never)]
-    fn escape(&mut self, byte: u8) -> Step {
+    fn mend(&mut self, bytes: &[u8]) -> Step {
         self.malformed = true;
         self.unescaped.clear();
-        let taken = self.reader.scanner().repair(byte, &mut self.unescaped);
+        let taken = self.reader.scanner().mend(bytes, &mut self.unescaped);
         let json = &self.unescaped;
         if self.role == Role::Arguments && self.arguments.feed(json, self.named, false, true) == Piece::Written {
             return Step::Report(CallProgress::Written, taken);

@@ -10,6 +10,7 @@ use crate::readers::words::Word;
 
 mod close;
 mod json_text;
+mod mend;
 mod nesting;
 mod stable;
 #[cfg(test)]
@@ -21,9 +22,10 @@ pub use close::close;
 pub use stable::{StablePrefix, StableText};
 
 pub(crate) use json_text::JsonText;
+pub(crate) use mend::MOST_BLANKS;
 pub(crate) use nesting::Nesting;
 pub(crate) use text::{
-    escape, escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, escaped, is_plain, next_special_or,
+    escape_ascii_into, escape_byte_into, escape_bytes_into, escape_into, escaped, is_plain, next_special_or,
     printable_len, push_char, room,
 };
 pub(crate) use unescape::{HexDigits, Surrogates, Unescaper};
@@ -35,9 +37,11 @@ pub(crate) enum Progress {
     More,
     /// The value is complete; it took this many bytes of the slice.
     Done(usize),
-    /// At this offset, outside of strings, one of the stops may begin. Or, in a string, there is a byte that
-    /// [needs another text](Scanner::repair).
+    /// At this offset, outside of strings, one of the stops may begin. Or the text there is not JSON, and
+    /// [mended](Scanner::mend) by the caller.
     Stop(usize),
+    /// The value continues at this offset, and it takes more text to tell how.
+    Wait(usize),
 }
 
 /// The kind of a JSON value, which its first byte tells.
@@ -76,9 +80,11 @@ pub(crate) struct Scanner {
     malformed: bool,
     /// The string being read is an object's key.
     in_key: bool,
+    /// The string being read is in single quotes.
+    single: bool,
     /// The escape before was the first half of a surrogate pair.
     high: bool,
-    /// Bytes in strings that need an escape are left to the caller.
+    /// What can be mended is left to the caller.
     stops_at_faults: bool,
 }
 
@@ -105,7 +111,28 @@ enum At {
     Loose,
     /// In a malformed scalar that is the whole value.
     LooseScalar,
+    /// Before text that is mended.
+    Fault(Fault),
     Done,
+}
+
+/// Text that JSON writes in another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// A byte of a string that needs an escape, or a single quote that does not end its string.
+    Text,
+    /// The byte after a backslash makes no escape with it.
+    Escape,
+    /// A comma before a closing bracket.
+    Comma,
+    /// A single quote that opens a string.
+    Opener,
+    /// A single quote that closes one.
+    Closer,
+    /// A word as Python spells it.
+    Word(Word),
+    /// So many bytes of a key without quotes.
+    Key(u8),
 }
 
 /// The number or word that begins with this byte.
@@ -157,8 +184,9 @@ impl Scanner {
     }
 
     /// The same, but gives `Stop(n)` before a byte at or after `from` with which one of `stops` may begin, unless the
-    /// byte is in a string. It also gives it before a byte in a string that [needs an escape](Self::needs_escape): the caller
-    /// [repairs](Self::repair) that, and the value is not malformed.
+    /// byte is in a string. It also gives it [before text](Self::is_at_fault) that the caller [mends](Self::mend), so that the
+    /// value is not malformed. It gives `Wait(n)` if it takes more text to tell: the next bytes must begin with those from there
+    /// on, or the input ends and [cuts](Self::cut) the value there.
     pub(crate) fn feed_until(&mut self, bytes: &[u8], from: usize, stops: &Begins) -> Progress {
         self.stops_at_faults = true;
         self.read(bytes, from, stops)
@@ -176,25 +204,26 @@ impl Scanner {
                 if self.at == At::Done {
                     return Progress::Done(taken);
                 }
-                if self.at == At::Text && taken < bytes.len() {
-                    return Progress::Stop(taken);
+                if taken < bytes.len() && matches!(self.at, At::Text | At::Fault(_)) {
+                    return self.pause(bytes, taken);
                 }
                 continue;
             }
-            if taken >= from && stops.at(bytes, taken) && !self.in_string() {
+            if taken >= from && stops.at(bytes, taken) && !self.in_string() && !self.drops_comma(bytes, taken) {
                 return Progress::Stop(taken);
             }
-            if self.stops_at_faults && self.at == At::Escape && self.needs_escape(byte) {
-                return Progress::Stop(taken);
-            }
-            match self.step(byte) {
+            match self.step(byte, bytes, taken) {
                 Step::Taken => taken += 1,
                 Step::Last => return Progress::Done(taken + 1),
-                Step::Ended => return Progress::Done(taken),
+                Step::Ended => return self.pause(bytes, taken),
                 Step::Again => {}
             }
         }
-        if self.at == At::Done { Progress::Done(taken) } else { Progress::More }
+        match self.at {
+            At::Done => Progress::Done(taken),
+            At::Key | At::Value if self.stops_at_faults => self.hold_comma(bytes),
+            _ => Progress::More,
+        }
     }
 
     /// The input ends here. Returns whether the value is complete. Only the end of the input can complete a number or
@@ -220,6 +249,7 @@ impl Scanner {
         self.kind = None;
         self.malformed = false;
         self.in_key = false;
+        self.single = false;
         self.high = false;
     }
 
@@ -232,32 +262,10 @@ impl Scanner {
         matches!(self.at, At::Text | At::Escape | At::Hex(_))
     }
 
-    /// Whether the next byte is inside a string, and anything but a quote or a backslash continues it.
+    /// Whether the next byte is inside a string, and anything but a double quote or a backslash continues it.
     #[inline]
     pub(crate) fn in_plain_string(&self) -> bool {
-        self.at == At::Text && !self.high
-    }
-
-    /// Whether this byte comes next in a string, and is a control character, which JSON must escape, or makes an escape that JSON
-    /// does not have.
-    #[inline]
-    pub(crate) fn needs_escape(&self, byte: u8) -> bool {
-        let breaks = byte < b' ' && self.in_plain_string() || self.at == At::Escape && !self.high && !is_escape(byte);
-        breaks && !self.malformed
-    }
-
-    /// Writes what JSON has for such a byte. Returns how many bytes that takes: after a backslash that is one of the text, the byte
-    /// is still to come.
-    pub(crate) fn repair(&mut self, byte: u8, out: &mut Vec<u8>) -> usize {
-        let (text, taken): (&[u8], usize) = match (self.at, byte) {
-            // The backslash is passed on already. Models escape this quote as other languages do.
-            (At::Escape, b'\'') => (b"u0027", 1),
-            (At::Escape, _) => (b"\\", 0),
-            _ => (escape(byte).unwrap_or_default().as_bytes(), 1),
-        };
-        self.at = At::Text;
-        out.extend_from_slice(text);
-        taken
+        self.at == At::Text && !self.high && !self.single
     }
 
     pub(crate) fn kind(&self) -> Option<JsonKind> {
@@ -277,6 +285,9 @@ impl Scanner {
             self.high = false;
             self.offend();
         }
+        if self.single {
+            return self.single_text(bytes);
+        }
         let mut taken = 0;
         loop {
             let (end, closed) = match self.high {
@@ -294,7 +305,10 @@ impl Scanner {
                     self.at = At::Escape;
                     return taken + 1;
                 }
-                Some(_) if self.stops_at_faults && !self.malformed => return taken,
+                Some(_) if self.stops_at_faults && !self.malformed => {
+                    self.at = At::Fault(Fault::Text);
+                    return taken;
+                }
                 Some(_) => {
                     self.offend();
                     taken += 1;
@@ -304,7 +318,7 @@ impl Scanner {
     }
 
     #[inline]
-    fn step(&mut self, byte: u8) -> Step {
+    fn step(&mut self, byte: u8, bytes: &[u8], taken: usize) -> Step {
         match self.at {
             At::After | At::Colon if is_space(byte) => Step::Taken,
             At::After => self.after(byte),
@@ -316,8 +330,9 @@ impl Scanner {
             At::KeyOrClose if byte == b'}' => self.close(),
             At::ValueOrClose if byte == b']' => self.close(),
             At::Before | At::Value | At::ValueOrClose | At::Key | At::KeyOrClose if is_space(byte) => Step::Taken,
-            At::Before | At::Value | At::ValueOrClose => self.value(byte),
-            At::Colon | At::Key | At::KeyOrClose => self.lose(),
+            At::Before | At::Value | At::ValueOrClose => self.value(byte, bytes, taken),
+            At::Key | At::KeyOrClose => self.odd(bytes, taken),
+            At::Colon => self.lose(),
             At::Number(number) => match number.next(byte) {
                 Some(next) => self.go(At::Number(next)),
                 None if is_token(byte) => self.lose(),
@@ -340,6 +355,7 @@ impl Scanner {
                 self.at = At::Done;
                 Step::Ended
             }
+            At::Fault(_) => Step::Ended,
             // The caller takes text of strings in one go.
             At::Text => Step::Again,
         }
@@ -353,14 +369,14 @@ impl Scanner {
     /// The first byte of a value.
     // Inlined, as `after` is: otherwise short values take 17 % more instructions.
     #[inline(always)]
-    fn value(&mut self, byte: u8) -> Step {
+    fn value(&mut self, byte: u8, bytes: &[u8], taken: usize) -> Step {
         let (kind, at) = match byte {
             b'{' => (JsonKind::Object, At::KeyOrClose),
             b'[' => (JsonKind::Array, At::ValueOrClose),
             b'"' => (JsonKind::String, At::Text),
             _ => match scalar(byte) {
                 Some(scalar) => scalar,
-                None if self.at != At::Before => return self.lose(),
+                None if self.at != At::Before => return self.odd(bytes, taken),
                 None => {
                     self.malformed = true;
                     if !is_token(byte) {
@@ -432,6 +448,10 @@ impl Scanner {
         match byte {
             b'u' => return self.go(At::Hex(HexDigits::of(4))),
             _ if is_escape(byte) => {}
+            _ if self.stops_at_faults && !self.malformed => {
+                self.at = At::Fault(Fault::Escape);
+                return Step::Ended;
+            }
             _ => self.offend(),
         }
         self.go(At::Text)

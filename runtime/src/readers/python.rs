@@ -116,7 +116,7 @@ impl Translator {
         self.feed_part(bytes, true, out)
     }
 
-    /// The same, where `last` says that the input ends after the bytes. If not, it gives `Stop(n)` before a quote of a call
+    /// The same, where `last` says that the input ends after the bytes. If not, it gives `Wait(n)` before a quote of a call
     /// expression if it takes more than these bytes to tell whether the quote ends its string.
     pub(crate) fn feed_part(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) -> Progress {
         if self.brace.is_some() {
@@ -141,7 +141,7 @@ impl Translator {
                 let rest = &bytes[taken..];
                 if let Some(rules) = self.may_end(rest[0]) {
                     match (rules.ends_string)(&rest[1..], self.string.broken) {
-                        None if !last => return Progress::Stop(taken),
+                        None if !last => return Progress::Wait(taken),
                         Some(false) => {
                             self.keep_quote(out);
                             taken += 1;
@@ -161,7 +161,7 @@ impl Translator {
                 taken += count;
                 match self.at {
                     At::Done => return Progress::Done(taken),
-                    _ if waits => return Progress::Stop(taken),
+                    _ if waits => return Progress::Wait(taken),
                     _ => continue,
                 }
             }
@@ -170,7 +170,7 @@ impl Translator {
                 && (begins || (self.at == At::Token && !is_token(byte)))
             {
                 match (rules.is_raw)(self, &bytes[taken..], last) {
-                    None if !last => return Progress::Stop(taken),
+                    None if !last => return Progress::Wait(taken),
                     Some(true) => {
                         self.begin_raw(out);
                         continue;

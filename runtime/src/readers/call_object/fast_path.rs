@@ -95,7 +95,7 @@ impl CallObject {
         self.arguments.begin_native();
         let count = match progress {
             Progress::More => rest.len(),
-            Progress::Done(count) | Progress::Stop(count) => count,
+            Progress::Done(count) | Progress::Stop(count) | Progress::Wait(count) => count,
         };
         let arguments = (from, from + count);
         rest = &rest[count..];

@@ -46,7 +46,7 @@ impl Reader {
     }
 
     /// The same, but JSON stops before a byte at or after an offset, outside of strings, with which one of the stops may begin, and
-    /// before a control character in a string. In Python there are no stops: the reader does not report where strings begin and end.
+    /// before what can be mended. In Python there are no stops: the reader does not report where strings begin and end.
     pub(super) fn feed_until<'b>(
         &'b mut self,
         bytes: &'b [u8],
@@ -62,8 +62,10 @@ impl Reader {
             None => self.json.feed(bytes),
         };
         match progress {
-            Progress::Done(count) | Progress::Stop(count) => (progress, Taken::AsItIs(&bytes[..count])),
             Progress::More => (progress, Taken::AsItIs(bytes)),
+            Progress::Done(count) | Progress::Stop(count) | Progress::Wait(count) => {
+                (progress, Taken::AsItIs(&bytes[..count]))
+            }
         }
     }
 

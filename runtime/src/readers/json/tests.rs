@@ -18,7 +18,7 @@ fn scan(bytes: &[u8], step: usize) -> (usize, bool, bool) {
                 assert_eq!(scanner.feed(b"}"), Progress::Done(0));
                 return (at, true, scanner.malformed());
             }
-            Progress::Stop(_) => panic!("nothing was asked for"),
+            Progress::Stop(_) | Progress::Wait(_) => panic!("nothing was asked for"),
         }
     }
     let done = scanner.finish();
@@ -42,12 +42,18 @@ fn stops(text: &[u8], first: u8, seconds: &[u8], step: usize) -> Vec<usize> {
     let pairs = Pairs::NONE.with(first, &ByteSet::of(seconds));
     let begins = Begins { firsts: ByteSet::of(&[first]), pairs };
     let (mut scanner, mut found) = (Scanner::new(), Vec::new());
-    let (mut at, mut from) = (0, 0);
+    let (mut at, mut from, mut held) = (0, 0, 0);
     while at < text.len() {
-        let end = (at + step).min(text.len());
+        let end = (at + held + step).min(text.len());
         match scanner.feed_until(&text[at..end], from - at, &begins) {
             Progress::More => at = end,
             Progress::Done(count) => at += count,
+            Progress::Wait(count) => {
+                at += count;
+                from = from.max(at);
+                held = end - at;
+                continue;
+            }
             Progress::Stop(count) => {
                 at += count;
                 // At the end of a piece it is not known yet what follows.
@@ -58,6 +64,7 @@ fn stops(text: &[u8], first: u8, seconds: &[u8], step: usize) -> Vec<usize> {
             }
         }
         from = from.max(at);
+        held = 0;
     }
     assert!(scanner.finish() && !scanner.malformed());
     found
@@ -134,6 +141,115 @@ fn goes_on_to_the_closing_bracket_of_what_is_malformed() {
             assert_eq!(scan(text.as_bytes(), step), (end, true, true), "{text} by {step}");
         }
     }
+}
+
+/// Reads in pieces, and mends. Gives the JSON with what follows it, and whether the value is malformed.
+fn mended(text: &str, step: usize) -> (String, bool) {
+    let (bytes, mut scanner, mut out) = (text.as_bytes(), Scanner::new(), Vec::new());
+    let (mut at, mut end) = (0, 0);
+    while end < bytes.len() {
+        end = (end + step).min(bytes.len());
+        while at < end {
+            let (count, waits) = match scanner.feed_until(&bytes[at..end], 0, &Begins::NOTHING) {
+                Progress::More => (end - at, true),
+                Progress::Done(_) => (bytes.len() - at, true),
+                Progress::Wait(count) => (count, true),
+                Progress::Stop(count) => (count, false),
+            };
+            out.extend_from_slice(&bytes[at..at + count]);
+            at += count;
+            if waits {
+                break;
+            }
+            at += scanner.mend(&bytes[at..end], &mut out);
+        }
+    }
+    out.extend_from_slice(&bytes[at..]);
+    (String::from_utf8_lossy(&out).into_owned(), scanner.malformed())
+}
+
+#[test]
+fn mends_what_is_surely_meant() {
+    let blanks = " ".repeat(MOST_BLANKS);
+    for (text, expected) in [
+        (r#"{"a": 1,}"#, r#"{"a": 1}"#),
+        (r#"[1 , ] x"#, r#"[1  ] x"#),
+        ("{\"a\": [1, 2,\t\n],\n}", "{\"a\": [1, 2\t\n]\n}"),
+        (&format!("[1,{blanks}]"), &format!("[1{blanks}]")),
+        ("[None, True,False]", "[null, true,false]"),
+        (r#"{"a":None}"#, r#"{"a":null}"#),
+        ("{'a': 'b'}", r#"{"a": "b"}"#),
+        (r#"['it\'s', 'it's', '', 'é'é']"#, r#"["it\u0027s", "it's", "", "é'é"]"#),
+        (r#"['"', '\"', '\q', '\n\u00e9']"#, r#"["\"", "\"", "\\q", "\n\u00e9"]"#),
+        ("['a\nb', 'c' , 'd']", r#"["a\nb", "c" , "d"]"#),
+        ("{a: {b_1:1, c-d: 'e'}}", r#"{"a": {"b_1":1, "c-d": "e"}}"#),
+        ("{nullable: 1, 'b': [{}, {c: [],},]}", r#"{"nullable": 1, "b": [{}, {"c": []}]}"#),
+    ] {
+        for step in 1..=text.len() {
+            assert_eq!(mended(text, step), (expected.to_owned(), false), "{text} by {step}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_sure_is_malformed_and_unchanged() {
+    let (blanks, key) = (" ".repeat(MOST_BLANKS + 1), "k".repeat(65));
+    for text in [
+        "[1,,]",
+        "[,]",
+        "[1,}",
+        &format!("[1,{blanks}]"),
+        &format!("{{{key}: 1}}"),
+        "[NaN, Infinity, Nothing, none, TRUE, Truely, None1]",
+        "{null: 1}",
+        "{None: 1}",
+        "{a b: 1}",
+        "{a : 1}",
+        "{1: 2}",
+        r#"{"a": b}"#,
+        "[a]",
+        "None",
+        "'a'",
+        r#"{"a": 1 "b": 2}"#,
+        r#"{"a" 'b'}"#,
+    ] {
+        for step in 1..=text.len() {
+            assert_eq!(mended(text, step), (text.to_owned(), true), "{text} by {step}");
+        }
+    }
+}
+
+#[test]
+fn a_key_in_single_quotes_ends_with_its_line() {
+    for (text, expected) in [("{'a\nb': 1} x", "{\"a\nb': 1} x"), ("{'\"a\": 1} x", "{\"\"a\": 1} x")] {
+        for step in 1..=text.len() {
+            assert_eq!(mended(text, step), (expected.to_owned(), true), "{text} by {step}");
+        }
+    }
+}
+
+#[test]
+fn what_is_mended_is_json_or_malformed_at_every_cut() {
+    let samples = json_samples();
+    let mut random = Random::new(31);
+    let mut valid = 0;
+    for round in 0..60_000 {
+        let mut bytes = samples[round % samples.len()].replace('"', ["\"", "'"][round % 2]).into_bytes();
+        for _ in 0..random.below(3) {
+            random.damage(&mut bytes);
+        }
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let (json, malformed) = mended(&text, text.len().max(1));
+        let (step, other) = (1 + random.below(9), 1 + random.below(3));
+        assert_eq!(mended(&text, step), (json.clone(), malformed), "{text:?} by {step}");
+        assert_eq!(mended(&text, other), (json.clone(), malformed), "{text:?} by {other}");
+        valid += usize::from(!malformed && serde_json::from_str::<Value>(&json).is_ok());
+        // A text that is not whole, or that something follows, is no JSON, but not malformed either.
+        if serde_json::from_str::<Value>(&text).is_ok() {
+            assert_eq!(json, text);
+        }
+    }
+    assert!(valid > 10_000, "{valid}");
 }
 
 #[test]

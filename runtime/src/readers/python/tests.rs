@@ -17,7 +17,7 @@ fn translate(bytes: &[u8], step: usize) -> (Vec<u8>, usize, bool, bool) {
                 assert_eq!(translator.feed(b"1", &mut out), Progress::Done(0));
                 return (out, end + n, true, translator.malformed());
             }
-            Progress::Stop(_) => panic!("nothing was asked for"),
+            Progress::Stop(_) | Progress::Wait(_) => panic!("nothing was asked for"),
         }
     }
     let done = translator.finish(&mut out);
@@ -219,7 +219,7 @@ fn translate_argument(text: &str, step: usize) -> (String, String, bool) {
     for to in (0..text.len()).step_by(step).skip(1).chain([text.len()]) {
         match translator.feed_part(&text.as_bytes()[from..to], to == text.len(), &mut out) {
             Progress::More => from = to,
-            Progress::Stop(n) => from += n,
+            Progress::Stop(n) | Progress::Wait(n) => from += n,
             Progress::Done(n) => {
                 from += n;
                 break;

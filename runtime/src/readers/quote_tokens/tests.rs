@@ -24,7 +24,7 @@ fn translate(quote: &str, pieces: &[&[u8]]) -> (String, usize, bool, bool) {
                 assert_eq!(translator.feed(quote.as_bytes(), b"1", &mut out), Progress::Done(0));
                 return (String::from_utf8(out).unwrap(), end + n, true, translator.malformed());
             }
-            Progress::Stop(_) => panic!("nothing was asked for"),
+            Progress::Stop(_) | Progress::Wait(_) => panic!("nothing was asked for"),
         }
     }
     let done = translator.finish(quote.as_bytes(), &mut out);
