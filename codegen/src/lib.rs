@@ -33,6 +33,7 @@ pub mod rust;
 mod specs;
 
 pub use error::{LowerError, LowerProblem};
+pub use lower::tolerate::{RULES, Rule};
 pub use specs::{SpecEntry, table};
 
 use determinize::States;
@@ -41,7 +42,7 @@ use plan::Plan;
 
 /// The plan of a spec: the grammar of its turn.
 pub fn plan(spec: &FormatSpec) -> Plan {
-    lowered(spec).0
+    lowered(spec, "").0
 }
 
 /// What the templates of a spec write in a turn, as text for people: a line for each part, with literals in quotes and holes in
@@ -68,10 +69,10 @@ pub fn notation(spec: &FormatSpec) -> String {
 
 /// The plan of a spec and its states. Markers are taken apart where that leaves them apart from all others; those that
 /// begin like another one are looked for as a whole.
-fn lowered(spec: &FormatSpec) -> (Plan, Result<States, Vec<LowerProblem>>) {
+fn lowered(spec: &FormatSpec, left_out: &str) -> (Plan, Result<States, Vec<LowerProblem>>) {
     let mut whole = BTreeSet::new();
     loop {
-        let plan = lower::plan(spec, &whole);
+        let plan = lower::plan(spec, &whole, left_out);
         let states = determinize::determinize(&plan);
         let before = whole.len();
         for problem in states.as_ref().err().into_iter().flatten() {
@@ -109,11 +110,19 @@ fn lowered(spec: &FormatSpec) -> (Plan, Result<States, Vec<LowerProblem>>) {
 /// # Errors
 /// All problems at once; [`LowerProblem`] lists them.
 pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
+    program_without(spec, "")
+}
+
+/// The program of a spec without what one rule tolerates, by its name.
+///
+/// # Errors
+/// Those of [`program`].
+pub fn program_without(spec: &FormatSpec, rule: &str) -> Result<Program, LowerError> {
     let refused = |problems| LowerError { name: spec.template.name.clone(), problems };
     if !spec.status.makes_parser() {
         return Err(refused(vec![LowerProblem::Unsupported { gaps: spec.gaps.clone() }]));
     }
-    let states = lowered(spec).1.map_err(refused)?;
+    let states = lowered(spec, rule).1.map_err(refused)?;
     if states.list.len() > MAX_STATES {
         return Err(refused(vec![LowerProblem::TooManyStates { count: states.list.len() }]));
     }
@@ -155,7 +164,7 @@ pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
 /// For each state of the program of a spec and each of its markers, the rule that tolerates the marker; `None` if a template writes
 /// it. Empty if the spec has no program.
 pub fn rules(spec: &FormatSpec) -> Vec<Vec<Option<&'static str>>> {
-    lowered(spec).1.map(|states| states.rules).unwrap_or_default()
+    lowered(spec, "").1.map(|states| states.rules).unwrap_or_default()
 }
 
 /// A parser that interprets the program of a spec.

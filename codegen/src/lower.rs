@@ -3,7 +3,7 @@
 //! It must not look at the name of a model.
 
 mod canonical;
-mod tolerate;
+pub(crate) mod tolerate;
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ pub(crate) fn notation(spec: &FormatSpec) -> String {
     crate::plan::notation(&canonical::turn(&Source::new(spec, &BTreeSet::new())))
 }
 
-/// The plan of a spec's turn. The markers in `whole` are not taken apart.
-pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>) -> Plan {
+/// The plan of a spec's turn, without what the rule `left_out` tolerates. The markers in `whole` are not taken apart.
+pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>, left_out: &str) -> Plan {
     let spec = &Source::new(spec, whole);
     let mut turn = canonical::turn(spec);
-    tolerate::tolerate(spec, &mut turn);
+    tolerate::tolerate(spec, &mut turn, left_out);
     Plan { turn: normalised(turn) }
 }

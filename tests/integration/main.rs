@@ -22,6 +22,7 @@ mod renamed;
 mod render_corpus;
 mod render_labels;
 mod round_trips;
+mod rules;
 mod skips;
 mod support;
 mod templates;

@@ -1,8 +1,13 @@
-//! The opener of the answer, a special token, comes while reasoning is open: reasoning ends there.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "an answer that opens in reasoning", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "an answer that opens in reasoning",
+    written: "The opener of the answer, a special token, comes while reasoning is open: reasoning ends there.",
+    read: "Reasoning ends there.",
+    diagnostic: None,
+    case: "counted_ids: the answer opens while reasoning is open",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let opener = core(spec, MarkerKey::ContentStart);

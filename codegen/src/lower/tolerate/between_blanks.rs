@@ -1,8 +1,13 @@
-//! A value is between blanks, where the template puts it on lines of its own.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a value between blanks", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a value between blanks",
+    written: "A value is between blanks, where the template puts it on lines of its own.",
+    read: "The blanks do not belong to it.",
+    diagnostic: None,
+    case: "xml_parameters: a value between blanks",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let arguments = &spec.tools.arguments;

@@ -1,8 +1,13 @@
-//! White space is between the token and the bracket of an opener.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a blank in an opener", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a blank in an opener",
+    written: "White space is between the token and the bracket of an opener.",
+    read: "The same marker.",
+    diagnostic: None,
+    case: "python_calls: a blank between the token and the bracket of an opener",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, |key, text| {

@@ -1,8 +1,13 @@
-//! A call opens with a special token in reasoning that nothing closed, and no marker closes calls.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a call in reasoning", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a call in reasoning",
+    written: "A call opens with a special token in reasoning that nothing closed, and no marker closes calls.",
+    read: "A call, if the end of the turn or of the output follows.",
+    diagnostic: None,
+    case: "args_marker: a call in reasoning that nothing closed",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let closers = [MarkerKey::SectionEnd, MarkerKey::CallEnd, MarkerKey::FunctionClose, MarkerKey::ReasoningEnd];

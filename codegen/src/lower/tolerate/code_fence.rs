@@ -1,8 +1,13 @@
-//! A call that does not begin with a special token is in a code fence of the answer: it is an example.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a call in a code fence", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a call in a code fence",
+    written: "A call that does not begin with a special token is in a code fence of the answer: it is an example.",
+    read: "Content: it is an example.",
+    diagnostic: None,
+    case: "hermes: an example in a code fence is no call",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     turn.change(&[Part::Answer], &mut |text| match text {

@@ -1,8 +1,13 @@
-//! The token between a function's name and its arguments comes twice: a brace is what comes after it.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the token before the arguments twice", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "the token before the arguments twice",
+    written: "The token between a function's name and its arguments comes twice: a brace is what comes after it.",
+    read: "Syntax.",
+    diagnostic: None,
+    case: "args_marker: the marker before the arguments comes twice",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, |key, text| {

@@ -1,8 +1,13 @@
-//! Only the end of a header is left of it, before an answer.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "only the end of a header", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "only the end of a header",
+    written: "Only the end of a header is left of it, before an answer.",
+    read: "Syntax: an answer follows.",
+    diagnostic: None,
+    case: "",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = MarkerText::new(&spec.content.header.end).core;

@@ -1,8 +1,13 @@
-//! After the special token that opens all calls, the opener of the first is missing, and a special token follows the name.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing opener of the first call", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a missing opener of the first call",
+    written: "After the special token that opens all calls, the opener of the first is missing, and a special token follows the name.",
+    read: "A call.",
+    diagnostic: None,
+    case: "section_tags: the opener of the first call is missing",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some(named) = turn.find(Part::Named).cloned().filter(|_| is_told_by_suffix(spec)) else { return };

@@ -1,9 +1,14 @@
-//! A closer is missing, or an opener that what follows tells.
-
 use super::prelude::*;
 use crate::plan::STOPPED;
 
-pub(super) const RULE: Rule = Rule { name: "a missing closer", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a missing closer",
+    written: "A closer is missing, or an opener that what follows tells.",
+    read: "Syntax is not missed.",
+    diagnostic: None,
+    case: "hermes: a code fence after a call without its closer",
+    apply,
+};
 
 fn apply(_: &Source<'_>, turn: &mut Expr) {
     turn.change(&[Part::Closer], &mut |closer| {

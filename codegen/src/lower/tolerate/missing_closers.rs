@@ -1,8 +1,13 @@
-//! The closers of a call are missing: another call opens, or something else follows.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "missing closers of a call", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "missing closers of a call",
+    written: "The closers of a call are missing: another call opens, or something else follows.",
+    read: "The call is complete if another one opens; if not, it is incomplete.",
+    diagnostic: Some("missing_marker"),
+    case: "xml_parameters: the closers of a call are missing before the next one",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if is_bracketed(spec) {

@@ -1,8 +1,13 @@
-//! A tag with the name of an argument lacks its type, or has it without quotes: the schema of the tool says it.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing type", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a missing type",
+    written: "A tag with the name of an argument lacks its type, or has it without quotes: the schema of the tool says it.",
+    read: "The schema of the tool says the type.",
+    diagnostic: None,
+    case: "typed_parameters: a tag without its type",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let arguments = &spec.tools.arguments;

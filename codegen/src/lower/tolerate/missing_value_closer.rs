@@ -1,8 +1,13 @@
-//! A raw value has no closer, but its call has: the value ends with the call.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing closer of a value", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a missing closer of a value",
+    written: "A raw value has no closer, but its call has: the value ends with the call.",
+    read: "The value ends with the call.",
+    diagnostic: Some("missing_marker"),
+    case: "xml_parameters: a value whose closer is missing ends with its call",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = without_closer(spec);

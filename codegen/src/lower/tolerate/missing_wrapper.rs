@@ -1,8 +1,13 @@
-//! The marker that opens all calls, or the outer tag of a call, is missing before a tag that opens a call.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing wrapper", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a missing wrapper",
+    written: "The marker that opens all calls, or the outer tag of a call, is missing before a tag that opens a call.",
+    read: "A call.",
+    diagnostic: None,
+    case: "xml_parameters: without its outer tag only an offered function is called",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let [section, start, prefix] = [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix]

@@ -1,8 +1,13 @@
-//! Another call opens with a special token where the name of a call was to come: that call is abandoned.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another opener for a name", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "another opener for a name",
+    written: "Another call opens with a special token where the name of a call was to come: that call is abandoned.",
+    read: "Broken markup, up to there.",
+    diagnostic: Some("abandoned_call"),
+    case: "section_tags: another call opens where a name was to come",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let abandoned = |opener: Literal| {

@@ -1,8 +1,13 @@
-//! One object is in place of arguments with tags, or of those of a call expression.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "an object in place of arguments", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "an object in place of arguments",
+    written: "One object is in place of arguments with tags, or of those of a call expression.",
+    read: "It is the arguments.",
+    diagnostic: None,
+    case: "xml_parameters: an object in place of arguments in tags",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let object = |arguments| Expr::Sequence(vec![marked(opening_brace()), hole(arguments)]);

@@ -1,8 +1,13 @@
-//! A marker that opens a call, or all calls, comes twice.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "an opener twice", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "an opener twice",
+    written: "A marker that opens a call, or all calls, comes twice.",
+    read: "Syntax.",
+    diagnostic: None,
+    case: "hermes: the opener of a call comes twice",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::JsonNative {

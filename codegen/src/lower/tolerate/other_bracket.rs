@@ -1,8 +1,13 @@
-//! Other brackets are around the arguments of a call expression that a special token announces.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another bracket", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "another bracket",
+    written: "Other brackets are around the arguments of a call expression that a special token announces.",
+    read: "As the usual brackets. Only an offered name makes a call, if any was offered.",
+    diagnostic: None,
+    case: "quote_tokens: round brackets",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if !spec.is_announced() || spec.tools.format != ToolFormat::CallExpression {

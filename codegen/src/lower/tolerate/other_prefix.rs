@@ -1,8 +1,13 @@
-//! A form of the marker before a name that only models write may be prose: only an offered name makes a call, if any was offered.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a form of the opener of a name", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a form of the opener of a name",
+    written: "A form of the marker before a name that only models write may be prose: only an offered name makes a call, if any was offered.",
+    read: "A call if the name was offered, or none was.",
+    diagnostic: None,
+    case: "typed_parameters: a tag with doubled bars calls only what was offered",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let _ = spec;

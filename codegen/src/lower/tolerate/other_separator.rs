@@ -1,8 +1,13 @@
-//! Between call expressions is a comma or a semicolon that the template does not write.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another separator of calls", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "another separator of calls",
+    written: "Between call expressions is a comma or a semicolon that the template does not write.",
+    read: "Syntax.",
+    diagnostic: None,
+    case: "lines_of_calls: a comma between calls",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];

@@ -1,5 +1,3 @@
-//! An equals sign is in place of the colon before a literal, or a colon in place of the equals sign.
-
 use super::prelude::*;
 
 /// How a literal begins, in JSON or in Python: as a string, a list, an object, a number, or a word.
@@ -8,7 +6,14 @@ const BEGIN_LITERALS: [&str; 21] = [
     "False", "None",
 ];
 
-pub(super) const RULE: Rule = Rule { name: "a colon for an equals sign", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a colon for an equals sign",
+    written: "An equals sign is in place of the colon before a literal, or a colon in place of the equals sign.",
+    read: "The same argument.",
+    diagnostic: None,
+    case: "quote_tokens: an equals sign for the colon",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let other = match spec.tools.arguments.name_suffix.trim() {

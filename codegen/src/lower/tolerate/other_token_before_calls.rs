@@ -1,8 +1,13 @@
-//! A special token that the template writes elsewhere is before calls that nothing announces, or after them.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another token around calls", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "another token around calls",
+    written: "A special token that the template writes elsewhere is before calls that nothing announces, or after them.",
+    read: "Syntax.",
+    diagnostic: None,
+    case: "bare_json: a token that the template writes elsewhere is before the call",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let tokens: Vec<Literal> = other_tokens(spec).filter(|token| is_special(&token.core)).collect();

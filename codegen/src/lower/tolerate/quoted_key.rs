@@ -1,8 +1,13 @@
-//! The name of an argument in a call expression is in quotes.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a key in quotes", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a key in quotes",
+    written: "The name of an argument in a call expression is in quotes.",
+    read: "That argument.",
+    diagnostic: None,
+    case: "python_calls: names in quotes",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     // Where any text may be between quotes, a name in quotes could be a part of it.

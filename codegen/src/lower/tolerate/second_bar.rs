@@ -1,8 +1,13 @@
-//! A token that has a bar on one side only (`<|name>`) has one on both.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a second bar", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a second bar",
+    written: "A token that has a bar on one side only (`<|name>`) has one on both.",
+    read: "The same token.",
+    diagnostic: None,
+    case: "quote_tokens: the token that opens a call has a second bar",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, |key, text| match key {

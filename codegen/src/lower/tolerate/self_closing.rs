@@ -1,8 +1,13 @@
-//! The tag with the name of a function closes itself: the call has no arguments.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a tag that closes itself", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a tag that closes itself",
+    written: "The tag with the name of a function closes itself: the call has no arguments.",
+    read: "A call without arguments.",
+    diagnostic: None,
+    case: "xml_parameters: a tag that closes itself",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let suffix = spec.marker(MarkerKey::FunctionNameSuffix);

@@ -1,8 +1,13 @@
-//! The start of the turn, or the last tag of it, is written again.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the start of the turn twice", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "the start of the turn twice",
+    written: "The start of the turn, or the last tag of it, is written again.",
+    read: "Syntax.",
+    diagnostic: None,
+    case: "hermes: speaks and calls",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let start = MarkerText::new(&spec.turn.assistant_start);

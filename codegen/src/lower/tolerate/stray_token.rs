@@ -1,8 +1,13 @@
-//! The answer has a special token where it closes nothing: broken markup. What ends the turn makes all that follows broken markup too.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a token that closes nothing", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a token that closes nothing",
+    written: "The answer has a special token where it closes nothing: broken markup. What ends the turn makes all that follows broken markup too.",
+    read: "Broken markup.",
+    diagnostic: Some("stray_marker"),
+    case: "section_tags: a stray special token is broken markup",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     turn.change(&[Part::Answer], &mut |text| match text {

@@ -1,8 +1,13 @@
-//! A comma is between literals where the template writes nothing, or follows the last argument.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a comma too many", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a comma too many",
+    written: "A comma is between literals where the template writes nothing, or follows the last argument.",
+    read: "Syntax.",
+    diagnostic: None,
+    case: "python_calls: a comma after the last argument",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format == ToolFormat::CallExpression {

@@ -1,8 +1,13 @@
-//! A quote token follows a value that is between other quotes.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a quote token too many", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a quote token too many",
+    written: "A quote token follows a value that is between other quotes.",
+    read: "Syntax.",
+    diagnostic: Some("malformed_arguments"),
+    case: "quote_tokens: other quotes",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let quote = spec.tools.arguments.quote.trim();

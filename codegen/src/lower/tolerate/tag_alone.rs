@@ -1,8 +1,13 @@
-//! A tag with the name of an offered tool is without any opener before it.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a tag with a name alone", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a tag with a name alone",
+    written: "A tag with the name of an offered tool is without any opener before it.",
+    read: "A call if the name was offered.",
+    diagnostic: None,
+    case: "xml_parameters: a call without its outer tag",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let is_announced = [&spec.tools.section_start, &spec.tools.per_call_start].iter().any(|text| !text.trim().is_empty());

@@ -1,8 +1,13 @@
-//! Text is between calls, or between the arguments and their closer, and the closers are special tokens.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "text after a call", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "text after a call",
+    written: "Text is between calls, or between the arguments and their closer, and the closers are special tokens.",
+    read: "Broken markup, if a closer follows within 256 bytes. If not, content.",
+    diagnostic: Some("unexpected_text"),
+    case: "section_tags: text between calls and after arguments is broken markup",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let text = text(spec, &[MarkerKey::CallEnd, MarkerKey::SectionEnd]);

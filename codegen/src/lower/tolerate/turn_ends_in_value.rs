@@ -1,8 +1,13 @@
-//! The turn ends while a raw value is read.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the turn ends in a value", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "the turn ends in a value",
+    written: "The turn ends while a raw value is read.",
+    read: "The value ends there, and the call is incomplete.",
+    diagnostic: None,
+    case: "xml_parameters: the turn ends in a value",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = |end| Expr::Sequence(vec![marked(end), Expr::Action(Action::EndCallIncomplete).tolerated()]);

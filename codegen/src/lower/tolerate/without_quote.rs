@@ -1,8 +1,13 @@
-//! Values are without the quote that the template writes around every value: other literals, also after the other sign.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a value without its quotes", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "a value without its quotes",
+    written: "Values are without the quote that the template writes around every value: other literals, also after the other sign.",
+    read: "The same arguments.",
+    diagnostic: None,
+    case: "",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some((sign, quote)) = spec.quoted_by().filter(|_| spec.is_untyped()) else { return };

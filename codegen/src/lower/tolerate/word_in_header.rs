@@ -1,8 +1,13 @@
-//! A header has a word after the recipient that no template writes, alone or after the token that announces such a word.
-
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another word in a header", apply };
+pub(super) const RULE: Rule = Rule {
+    name: "another word in a header",
+    written: "A header has a word after the recipient that no template writes, alone or after the token that announces such a word.",
+    read: "Syntax.",
+    diagnostic: None,
+    case: "channels: arguments without the end of the header",
+    apply,
+};
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let header = &spec.content.header;
