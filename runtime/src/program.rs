@@ -23,7 +23,8 @@ pub use marker::is_mention;
 pub use marker::{Confirm, InText, Marker, NameKind, NameOf, NextName, RepeatedName};
 pub use marker_search::{Needle, Search};
 pub use markers::{MAX_MARKERS, Markers};
-pub use rows::{MarkerRows, Rows, Tables, TransitionRows};
+pub(crate) use rows::ANY_HEAD;
+pub use rows::{MarkerRows, Row, Rows, Tables, TransitionRows, head};
 pub use special_token::is_special_token;
 pub use text::{List, Shared, Text, list, text};
 pub use trigger::Trigger;
@@ -271,8 +272,8 @@ impl State {
         self.reading(Rows::List(list(markers)))
     }
 
-    /// Adds rows: for each marker its number in a table, and the number of its transition in another.
-    pub const fn rows(mut self, tables: Tables, rows: &'static [[u16; 2]]) -> Self {
+    /// Adds rows: for each marker its number in a table, the number of its transition in another, and how its text begins.
+    pub const fn rows(mut self, tables: Tables, rows: &'static [Row]) -> Self {
         set(&mut self.transitions, Rows::Table(tables.transitions, rows));
         self.reading(Rows::Table(tables.markers, rows))
     }
@@ -286,7 +287,7 @@ impl State {
     }
 
     /// Adds a transition that needs no marker: a row of the same form, of which only the second number counts.
-    pub const fn otherwise(mut self, tables: Tables, row: &'static [[u16; 2]]) -> Self {
+    pub const fn otherwise(mut self, tables: Tables, row: &'static [Row]) -> Self {
         set(&mut self.otherwise, Rows::Table(tables.transitions, row));
         self
     }

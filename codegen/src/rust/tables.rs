@@ -7,6 +7,7 @@ use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 use unjinja_runtime::abi::{
     Action, Confirm, InText, Marker, NameKind, NameOf, Origin, Program, RepeatedName, State, StateId, Text, Transition,
+    head,
 };
 
 use super::actions::{action_name, action_tokens, actions_of, state_name};
@@ -74,16 +75,17 @@ impl Tables {
         }
         if !state.transitions.is_empty() {
             let rows = state.arrows().map(|(marker, transition)| {
+                let head = Literal::u16_unsuffixed(head(marker.core.as_bytes()));
                 let marker = Literal::u16_unsuffixed(self.marker(marker));
                 let transition = Literal::u16_unsuffixed(self.transition(program, id, transition, true));
-                quote!([#marker, #transition])
+                quote!([#marker, #transition, #head])
             });
             let rows: Vec<TokenStream> = rows.collect();
             tokens.extend(quote!(.rows(TABLES, &[#(#rows),*])));
         }
         if let Some(otherwise) = state.otherwise.first() {
             let number = Literal::u16_unsuffixed(self.transition(program, id, otherwise, false));
-            tokens.extend(quote!(.otherwise(TABLES, &[[0, #number]])));
+            tokens.extend(quote!(.otherwise(TABLES, &[[0, #number, 0]])));
         }
         if let Some(end) = &state.end {
             let end = self.actions(end);

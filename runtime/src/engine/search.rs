@@ -8,7 +8,9 @@ use super::special_tokens::SpecialTokens;
 use super::work::Work;
 use crate::fast_paths;
 use crate::limits::CONFIRM_SPACE;
-use crate::program::{Confirm, InText, MAX_MARKERS, Marker, MarkerRows, Markers, Text, is_mention};
+use crate::program::{
+    ANY_HEAD, Confirm, InText, MAX_MARKERS, Marker, MarkerRows, Markers, Rows, Text, head, is_mention,
+};
 
 /// If this many places in a row looked like a marker and were none, ...
 const MISSES: usize = 16;
@@ -216,28 +218,39 @@ fn compare_at_once(
         return None;
     }
     let mut best: Option<usize> = None;
-    for (index, marker) in markers.list().iter().enumerate() {
-        // The first two bytes tell most of them apart.
+    let mut compare = |index: usize, marker: &Marker| {
         let core = marker.core.as_bytes();
-        let alike = match *core {
-            [one, other, ..] => one == first && other == second,
-            [one] => one == first,
-            [] => false,
-        };
-        if !alike || !rest.starts_with(core) || !context.allows(marker, text, at) {
-            continue;
+        if core.is_empty() || !rest.starts_with(core) || !context.allows(marker, text, at) {
+            return Some(());
         }
         if !marker.names.is_empty() {
             return None;
         }
-        if context.asks_for_mention(marker, at) && is_mention(*text.get(at + core.len())?) {
-            continue;
-        }
-        if !confirmed_at_once(text, at + core.len(), &marker.confirm, context, work)? {
-            continue;
-        }
-        if best.is_none_or(|best| goes_before(index, best, markers.list())) {
+        let is_mentioned = context.asks_for_mention(marker, at) && is_mention(*text.get(at + core.len())?);
+        if !is_mentioned
+            && confirmed_at_once(text, at + core.len(), &marker.confirm, context, work)?
+            && best.is_none_or(|best| goes_before(index, best, markers.list()))
+        {
             best = Some(index);
+        }
+        Some(())
+    };
+    // The first two bytes tell most of them apart.
+    let begins = u16::from_le_bytes([first, second]);
+    match markers.list() {
+        Rows::Table(table, rows) => {
+            for (index, [marker, _, head]) in rows.iter().enumerate() {
+                if *head == begins || *head == ANY_HEAD {
+                    compare(index, table.get(usize::from(*marker))?)?;
+                }
+            }
+        }
+        Rows::List(list) => {
+            for (index, marker) in list.iter().enumerate() {
+                if [begins, ANY_HEAD].contains(&head(marker.core.as_bytes())) {
+                    compare(index, marker)?;
+                }
+            }
         }
     }
     Some(best)

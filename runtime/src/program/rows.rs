@@ -20,11 +20,25 @@ pub struct Tables {
     pub transitions: &'static [super::Transition],
 }
 
+/// A row of a state: the number of its marker, that of its transition, and how the marker's text [begins](head).
+pub type Row = [u16; 3];
+
+/// The first two bytes of a marker's text as one number, the first one in the low byte. A shorter text is [`ANY_HEAD`].
+pub const fn head(core: &[u8]) -> u16 {
+    match core {
+        [first, second, ..] => u16::from_le_bytes([*first, *second]),
+        _ => ANY_HEAD,
+    }
+}
+
+/// What stands for any two bytes. No text begins with it, since it is not UTF-8.
+pub(crate) const ANY_HEAD: u16 = u16::MAX;
+
 /// One column of a state's rows, or a list of its own.
 #[derive(Clone)]
 pub enum Rows<T: Clone + 'static, const COLUMN: usize> {
-    /// For each row the numbers of a marker and of a transition. Those of this column are entries of the table.
-    Table(&'static [T], &'static [[u16; 2]]),
+    /// The rows. The numbers of this column are those of entries of the table.
+    Table(&'static [T], &'static [Row]),
     /// The entries themselves.
     List(List<T>),
 }
