@@ -81,7 +81,7 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
             // What a string may not hold is written as its escape, until more is wrong.
             let is_escaped = malformed(index) && unescaped(&found).trim_end() == unescaped(&call.arguments).trim_end();
             let same = found == call.arguments || is_escaped || found.starts_with('"') || call.arguments == "{}";
-            let same = same || (malformed(index) && (found.is_empty() || found.starts_with(&call.arguments)));
+            let same = same || (malformed(index) && (found.is_empty() || words(&found).starts_with(&words(&call.arguments))));
             assert!(
                 !over || same,
                 "{}: call {index} of {:?}: {found:?}, not {:?}",
@@ -92,6 +92,12 @@ fn check(subject: &Subject, output: &[u8], options: &Options, over: bool) -> Res
         }
     }
     Ok(reading)
+}
+
+/// The letters and digits of JSON, also where it was mended.
+fn words(json: &str) -> String {
+    let json = json.replace("None", "null").replace("True", "true").replace("False", "false");
+    json.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// JSON with control characters and single quotes in the place of their escapes, without backslashes.

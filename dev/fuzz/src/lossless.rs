@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use unjinja::Options;
+use unjinja::{Diagnostic, DiagnosticKind, Options};
 use unjinja::testing::{Piece, Transcript, bytes_from_prompt};
 use unjinja_spec::{MarkerKey, MarkerText, REPEATED_NAME, ToolFormat};
 
@@ -15,7 +15,8 @@ use crate::models::Model;
 /// The reported parts, in the form that the check needs.
 enum ReportedPart {
     Text(Vec<u8>),
-    Call { name: Vec<u8>, arguments: Vec<u8>, complete: bool },
+    /// `mended`: the arguments were malformed, and may be other JSON than the model wrote.
+    Call { name: Vec<u8>, arguments: Vec<u8>, complete: bool, mended: bool },
 }
 
 /// Checks that a transcript accounts for every byte of a text.
@@ -24,7 +25,7 @@ enum ReportedPart {
 /// How far it does.
 pub fn check(model: &Model, options: &Options, text: &[u8], found: &Transcript) -> Result<(), String> {
     let text = String::from_utf8_lossy(text).into_owned();
-    let parts = parts(&found.events);
+    let parts = parts(found);
     let mut best = 0;
     for read in read_before(model, options) {
         let whole = [read.as_bytes(), text.as_bytes()].concat();
@@ -52,16 +53,19 @@ fn read_before(model: &Model, options: &Options) -> BTreeSet<String> {
     reads
 }
 
-fn parts(events: &[Piece]) -> Vec<ReportedPart> {
+fn parts(found: &Transcript) -> Vec<ReportedPart> {
     let mut parts = Vec::new();
-    for event in events {
+    let is_malformed = |one: &Diagnostic| one.kind == DiagnosticKind::MalformedArguments;
+    for event in &found.events {
         match (event, parts.last_mut()) {
             (Piece::Reasoning(text) | Piece::Content(text) | Piece::Unparsed(text), _) => {
                 parts.push(ReportedPart::Text(text.clone().into_bytes()))
             }
-            (Piece::Start(_, name, _), _) => {
+            (Piece::Start(index, name, _), _) => {
                 let name = name.clone().into_bytes();
-                parts.push(ReportedPart::Call { name, arguments: Vec::new(), complete: false });
+                let mut diagnostics = found.message.diagnostics.iter();
+                let mended = diagnostics.any(|one| is_malformed(one) && one.call == Some(*index));
+                parts.push(ReportedPart::Call { name, arguments: Vec::new(), complete: false, mended });
             }
             (Piece::Arguments(_, json), Some(ReportedPart::Call { arguments, .. })) => arguments.extend(json.bytes()),
             (Piece::End(_, true), Some(ReportedPart::Call { complete, .. })) => *complete = true,
@@ -165,8 +169,8 @@ impl<'a> Judge<'a> {
             {
                 steps.push((from + 1, (state.0, state.1 + 1)));
             }
-            Some(ReportedPart::Call { name, arguments, complete }) => {
-                for to in self.call_ends(from, name, arguments, *complete) {
+            Some(ReportedPart::Call { name, arguments, complete, mended }) => {
+                for to in self.call_ends(from, name, arguments, *complete, *mended) {
                     let inside = self.text_inside(&self.text[from..to], state.0 + 1);
                     steps.extend((0..=inside).map(|count| (to, (state.0 + 1, count))));
                 }
@@ -195,6 +199,7 @@ impl<'a> Judge<'a> {
         name: &[u8],
         arguments: &[u8],
         complete: bool,
+        mended: bool,
     ) -> impl Iterator<Item = usize> + use<'_> {
         let find = |part: &[u8]| {
             let at = self.text[from..].windows(part.len().max(1)).position(|window| window == part);
@@ -212,7 +217,8 @@ impl<'a> Judge<'a> {
         if is_json && !arguments.is_empty() && arguments != b"{}" {
             let rest = &self.text[from..];
             let rewritten = || find_unescaped(rest, arguments).or_else(|| find_escaped(rest, arguments));
-            let found = find(arguments).or_else(|| rewritten().map(|at| from + at));
+            let words = || mended.then(|| find_words(rest, arguments)).flatten();
+            let found = find(arguments).or_else(|| rewritten().or_else(words).map(|at| from + at));
             least = least.and_then(|least| Some(least.max(found?)));
         }
         let first = least.unwrap_or(self.text.len() + 1);
@@ -230,6 +236,24 @@ impl<'a> Judge<'a> {
         };
         (first..=self.text.len()).filter(fits)
     }
+}
+
+/// The end of a part whose words the text contains, those of Python in place of those of JSON.
+fn find_words(text: &[u8], part: &[u8]) -> Option<usize> {
+    let (mut words, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
+    while let Some(&byte) = text.get(at) {
+        let python = [(&b"None"[..], &b"null"[..]), (b"True", b"true"), (b"False", b"false")];
+        let word = python.iter().find(|(python, _)| text[at..].starts_with(python));
+        let (taken, length) = word.map_or((&text[at..=at], 1), |(python, json)| (*json, python.len()));
+        at += length;
+        if byte.is_ascii_alphanumeric() {
+            words.extend_from_slice(taken);
+            ends.resize(words.len(), at);
+        }
+    }
+    let part: Vec<u8> = part.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    let start = words.windows(part.len().max(1)).position(|window| window == part)?;
+    ends.get(start + part.len().checked_sub(1)?).copied()
 }
 
 /// The end of a part that has escapes where the text has control characters, or backslashes that make no escape.
