@@ -5,7 +5,7 @@ pub(super) const RULE: Rule = Rule {
     written: "A call opens with a special token in reasoning that nothing closed, and no marker closes calls.",
     read: "A call, if the end of the turn or of the output follows.",
     diagnostic: None,
-    case: "args_marker: a call in reasoning that nothing closed",
+    case: "",
     apply,
 };
 

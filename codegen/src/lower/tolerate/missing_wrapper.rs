@@ -5,7 +5,7 @@ pub(super) const RULE: Rule = Rule {
     written: "The marker that opens all calls, or the outer tag of a call, is missing before a tag that opens a call.",
     read: "A call.",
     diagnostic: None,
-    case: "xml_parameters: without its outer tag only an offered function is called",
+    case: "",
     apply,
 };
 

@@ -5,7 +5,7 @@ pub(super) const RULE: Rule = Rule {
     written: "Another call opens with a special token where the name of a call was to come: that call is abandoned.",
     read: "Broken markup, up to there.",
     diagnostic: Some("abandoned_call"),
-    case: "section_tags: another call opens where a name was to come",
+    case: "args_marker: another call opens where a name was to come",
     apply,
 };
 

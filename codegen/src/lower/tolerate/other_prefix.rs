@@ -5,7 +5,7 @@ pub(super) const RULE: Rule = Rule {
     written: "A form of the marker before a name that only models write may be prose: only an offered name makes a call, if any was offered.",
     read: "A call if the name was offered, or none was.",
     diagnostic: None,
-    case: "typed_parameters: a tag with doubled bars calls only what was offered",
+    case: "typed_parameters: a tag with doubled bars calls only what was offered, within all calls too",
     apply,
 };
 

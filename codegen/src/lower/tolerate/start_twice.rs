@@ -5,7 +5,7 @@ pub(super) const RULE: Rule = Rule {
     written: "The start of the turn, or the last tag of it, is written again.",
     read: "Syntax.",
     diagnostic: None,
-    case: "hermes: speaks and calls",
+    case: "",
     apply,
 };
 

@@ -5,7 +5,7 @@ pub(super) const RULE: Rule = Rule {
     written: "A tag with the name of an offered tool is without any opener before it.",
     read: "A call if the name was offered.",
     diagnostic: None,
-    case: "xml_parameters: a call without its outer tag",
+    case: "",
     apply,
 };
 

@@ -5,7 +5,7 @@ pub(super) const RULE: Rule = Rule {
     written: "A header has a word after the recipient that no template writes, alone or after the token that announces such a word.",
     read: "Syntax.",
     diagnostic: None,
-    case: "channels: arguments without the end of the header",
+    case: "",
     apply,
 };
 
