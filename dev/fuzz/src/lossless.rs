@@ -240,6 +240,13 @@ impl<'a> Judge<'a> {
 
 /// The end of a part whose words the text contains, those of Python in place of those of JSON.
 fn find_words(text: &[u8], part: &[u8]) -> Option<usize> {
+    let ((words, ends), (part, _)) = (words(text), words(part));
+    let start = words.windows(part.len().max(1)).position(|window| window == part)?;
+    ends.get(start + part.len().checked_sub(1)?).copied()
+}
+
+/// The letters and digits of a text with the words of JSON in place of those of Python, and where each ends in the text.
+fn words(text: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let (mut words, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
     while let Some(&byte) = text.get(at) {
         let python = [(&b"None"[..], &b"null"[..]), (b"True", b"true"), (b"False", b"false")];
@@ -251,9 +258,7 @@ fn find_words(text: &[u8], part: &[u8]) -> Option<usize> {
             ends.resize(words.len(), at);
         }
     }
-    let part: Vec<u8> = part.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
-    let start = words.windows(part.len().max(1)).position(|window| window == part)?;
-    ends.get(start + part.len().checked_sub(1)?).copied()
+    (words, ends)
 }
 
 /// The end of a part that has escapes where the text has control characters, or backslashes that make no escape.

@@ -202,7 +202,14 @@ impl Log {
             _ => ("", call),
         };
         match self.spans.last_mut() {
-            Some(last) if last.taken == taken && last.call == call && last.row == self.row => last.end = range.end,
+            // White space around a marker is a part of it.
+            Some(last)
+                if last.taken == taken
+                    && last.call == call
+                    && (last.row == self.row || last.row.is_none() || self.row.is_none()) =>
+            {
+                (last.end, last.row) = (range.end, last.row.or(self.row));
+            }
             _ => self.spans.push(Span { start, end: range.end, taken, key, call, row: self.row }),
         }
     }
