@@ -41,7 +41,7 @@ pub enum Expr {
     /// What no template writes here, with the rule that tolerates it. It is read, and never enters a grammar.
     Tolerated(&'static str, Box<Expr>),
     /// A part of the turn with a name. Rules find it by that name; it means the same without.
-    Part(Part, Box<Expr>),
+    Part(PlanPart, Box<Expr>),
 }
 
 impl Expr {
@@ -66,7 +66,7 @@ impl Expr {
     }
 
     /// This expression as a part of the turn.
-    pub fn named(self, part: Part) -> Self {
+    pub fn named(self, part: PlanPart) -> Self {
         Expr::Part(part, Box::new(self))
     }
 
@@ -81,7 +81,7 @@ impl Expr {
     }
 
     /// Changes all parts of these kinds, a part within another one first.
-    pub(crate) fn change(&mut self, parts: &[Part], change: &mut impl FnMut(Expr) -> Expr) {
+    pub(crate) fn change(&mut self, parts: &[PlanPart], change: &mut impl FnMut(Expr) -> Expr) {
         self.each(&mut |part, inner| {
             if parts.contains(&part) {
                 *inner = change(std::mem::replace(inner, Expr::empty()));
@@ -90,7 +90,7 @@ impl Expr {
     }
 
     /// Visits all parts, a part within another one first.
-    pub(crate) fn each(&mut self, visit: &mut impl FnMut(Part, &mut Expr)) {
+    pub(crate) fn each(&mut self, visit: &mut impl FnMut(PlanPart, &mut Expr)) {
         match self {
             Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| item.each(visit)),
             Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(_, item) => item.each(visit),
@@ -124,7 +124,7 @@ impl Expr {
     }
 
     /// The first part of this kind.
-    pub(crate) fn find(&self, part: Part) -> Option<&Expr> {
+    pub(crate) fn find(&self, part: PlanPart) -> Option<&Expr> {
         match self {
             Expr::Sequence(items) | Expr::Choice(items) => items.iter().find_map(|item| item.find(part)),
             Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(_, item) => item.find(part),
@@ -137,7 +137,7 @@ impl Expr {
 
 /// What a part of a turn is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PlanPart {
     /// What a turn may begin with again: its start, or a label.
     Start,
     /// The opener of reasoning.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use unjinja_runtime::Channel;
 use unjinja_runtime::abi::Hole;
 
-use super::{Expr, Part};
+use super::{Expr, PlanPart};
 
 /// A plan as text. Literals are in quotes, with `{name}` where a marker repeats a name; holes are in braces; `?` is once or not at
 /// all, `*` any number of times, `|` one of several.
@@ -107,14 +107,14 @@ fn escaped(text: &str) -> String {
 }
 
 /// The word for a part that has a line of its own.
-fn word(part: Part) -> Option<&'static str> {
+fn word(part: PlanPart) -> Option<&'static str> {
     Some(match part {
-        Part::Calls => "calls",
-        Part::Opened => "call",
-        Part::Named => "function",
-        Part::Rest => "body",
-        Part::Argument => "argument",
-        Part::AfterKey => "value",
+        PlanPart::Calls => "calls",
+        PlanPart::Opened => "call",
+        PlanPart::Named => "function",
+        PlanPart::Rest => "body",
+        PlanPart::Argument => "argument",
+        PlanPart::AfterKey => "value",
         _ => return None,
     })
 }

@@ -7,7 +7,7 @@ use unjinja_spec::{MarkerKey, MarkerText, ToolFormat};
 
 use super::build::{confirmed, hole, line_break, literal, marker, seen_ahead};
 use super::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use crate::plan::{Expr, Literal, PlanPart, Role};
 
 const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
@@ -21,7 +21,7 @@ const AFTER_VALUE: [MarkerKey; 4] =
 /// One argument: its name and its value.
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
     let prefix = marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner);
-    Expr::Sequence(vec![prefix, hole(Hole::ArgumentName), after_name(spec).named(Part::AfterKey)])
+    Expr::Sequence(vec![prefix, hole(Hole::ArgumentName), after_name(spec).named(PlanPart::AfterKey)])
 }
 
 /// The rest of an argument, after its name.
@@ -71,14 +71,14 @@ pub(in crate::lower) fn value(spec: &Source<'_>, kind: ArgumentKind, end_of_name
     }
     let (reads, part) = match kind {
         ArgumentKind::Literal | ArgumentKind::TightLiteral => {
-            (Hole::Literal(arguments.quote.clone().into()), Part::LiteralEnd)
+            (Hole::Literal(arguments.quote.clone().into()), PlanPart::LiteralEnd)
         }
-        _ => (Hole::Value, Part::ValueEnd),
+        _ => (Hole::Value, PlanPart::ValueEnd),
     };
     let closer = || value_end(spec, part);
     let closed = Expr::Choice(vec![confirmed(closer())]).named(part);
     let plain = Expr::Sequence(vec![hole(reads.clone()), Expr::Action(end.clone()), closed]);
-    let read = if arguments.cdata && part == Part::ValueEnd {
+    let read = if arguments.cdata && part == PlanPart::ValueEnd {
         let bracket =
             |text| Expr::Literal(literal(MarkerKey::ArgumentsPunctuation, MarkerText::new(text), Role::Inner));
         let (open, close) = (bracket(CDATA.0), confirmed(bracket(CDATA.1)));
@@ -86,13 +86,13 @@ pub(in crate::lower) fn value(spec: &Source<'_>, kind: ArgumentKind, end_of_name
     } else {
         plain
     };
-    let prefix = marker(spec, MarkerKey::ArgumentValuePrefix, Role::Inner).named(Part::ValueStart);
-    Expr::Sequence(vec![Expr::Action(begin), end_of_name.named(Part::KeyEnd), prefix, read])
+    let prefix = marker(spec, MarkerKey::ArgumentValuePrefix, Role::Inner).named(PlanPart::ValueStart);
+    Expr::Sequence(vec![Expr::Action(begin), end_of_name.named(PlanPart::KeyEnd), prefix, read])
 }
 
 /// What closes a value.
-fn value_end(spec: &Source<'_>, part: Part) -> Expr {
-    let next_ends = part == Part::ValueEnd && begins_with_name(spec);
+fn value_end(spec: &Source<'_>, part: PlanPart) -> Expr {
+    let next_ends = part == PlanPart::ValueEnd && begins_with_name(spec);
     match (closer(spec), end_of_line(spec)) {
         (Some(closer), _) => Expr::Literal(closer),
         (None, Some(end)) if next_ends => Expr::Literal(end),

@@ -4,7 +4,7 @@ use unjinja_runtime::abi::{Hole, InText, NameOf, RepeatedName, is_special_token}
 use unjinja_spec::{ContentMode, MarkerKey, MarkerText, REPEATED_NAME, ReasoningMode, begins_tag};
 
 use super::source::Source;
-use crate::plan::{Expr, Literal, Part, Role};
+use crate::plan::{Expr, Literal, PlanPart, Role};
 
 pub(in crate::lower) fn hole(reads: Hole) -> Expr {
     Expr::Hole(reads.into())
@@ -104,7 +104,7 @@ pub(in crate::lower) fn marker(spec: &Source<'_>, key: MarkerKey, role: Role) ->
         (_, true) => Expr::Choice(choices),
         (_, false) => Expr::Choice(choices).optional(),
     };
-    marker.named(Part::Marker(key))
+    marker.named(PlanPart::Marker(key))
 }
 
 fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Expr {

@@ -10,7 +10,7 @@ use unjinja_runtime::Channel;
 use unjinja_runtime::abi::Action;
 use unjinja_spec::{ContentMode, MarkerKey, MarkerText, ReasoningMode, ToolFormat};
 
-use crate::plan::{Expr, Openers, Part, PlanHole, Role};
+use crate::plan::{Expr, Openers, PlanHole, PlanPart, Role};
 use build::{is_empty, literal, marker};
 use source::Source;
 
@@ -27,12 +27,13 @@ pub(in crate::lower) fn turn(spec: &Source<'_>) -> Expr {
     };
     let mut sections: Vec<Expr> = reasoning.into_iter().collect();
     sections.extend(answer(spec, calls.as_ref().is_some_and(Expr::opens_before_text)));
-    sections.extend(calls.map(|calls| Expr::Sequence(vec![calls.named(Part::Calls), Expr::Action(Action::EndCalls)])));
+    sections
+        .extend(calls.map(|calls| Expr::Sequence(vec![calls.named(PlanPart::Calls), Expr::Action(Action::EndCalls)])));
     Expr::Sequence(vec![
-        label(spec).named(Part::Start),
+        label(spec).named(PlanPart::Start),
         first,
-        Expr::Choice(sections).named(Part::Sections).repeated(),
-        end(spec).named(Part::End),
+        Expr::Choice(sections).named(PlanPart::Sections).repeated(),
+        end(spec).named(PlanPart::End),
     ])
 }
 
@@ -53,20 +54,20 @@ fn reasoning(spec: &Source<'_>) -> (Expr, Option<Expr>) {
     if is_open {
         until.push(Role::ContentWrapper);
     }
-    let hole = Expr::Hole(PlanHole::text(Channel::Reasoning, until, Openers::NotLeading)).named(Part::Thoughts);
+    let hole = Expr::Hole(PlanHole::text(Channel::Reasoning, until, Openers::NotLeading)).named(PlanPart::Thoughts);
     let end = || {
         let end = marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd);
         Expr::Sequence(vec![end, Expr::Action(Action::CloseReasoning)])
     };
     let close = if is_open { Expr::Choice(Vec::new()) } else { end() };
-    let close = close.named(Part::ReasoningEnd).optional();
+    let close = close.named(PlanPart::ReasoningEnd).optional();
     if reasoning.start.trim().is_empty() {
         return (Expr::Sequence(vec![hole, close]).optional(), None);
     }
     let empty = marker(spec, MarkerKey::ReasoningEmpty, Role::ReasoningEnd);
     let first = if is_empty(&empty) { Expr::empty() } else { empty.optional() };
     let start = marker(spec, MarkerKey::ReasoningStart, Role::ReasoningStart);
-    let start = Expr::Sequence(vec![start, Expr::Action(Action::OpenReasoning)]).named(Part::ReasoningStart);
+    let start = Expr::Sequence(vec![start, Expr::Action(Action::OpenReasoning)]).named(PlanPart::ReasoningStart);
     (first, Some(Expr::Sequence(vec![start, hole, close])))
 }
 
@@ -74,7 +75,7 @@ fn reasoning(spec: &Source<'_>) -> (Expr, Option<Expr>) {
 fn answer(spec: &Source<'_>, after_opener: bool) -> Vec<Expr> {
     let answer = |openers| {
         let until = vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::AfterEnd];
-        Expr::Hole(PlanHole::text(Channel::Content, until, openers)).named(Part::Answer)
+        Expr::Hole(PlanHole::text(Channel::Content, until, openers)).named(PlanPart::Answer)
     };
     // The state of answer text is that of the first of these holes.
     let mut parts = vec![answer(Openers::Any)];

@@ -8,7 +8,7 @@ use unjinja_spec::MarkerKey;
 use super::build::{hole, is_empty, marker, opening_brace, symbol};
 use super::source::Source;
 use super::tagged::{all_calls, closer, end_of_call};
-use crate::plan::{Expr, Literal, Part, Role};
+use crate::plan::{Expr, Literal, PlanPart, Role};
 
 pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let tools = &spec.tools;
@@ -16,7 +16,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let bare = is_bare(spec);
-    let object = Expr::Sequence(vec![hole(Hole::Object(shape(spec).into())).named(Part::Object), end_of_call(end)]);
+    let object = Expr::Sequence(vec![hole(Hole::Object(shape(spec).into())).named(PlanPart::Object), end_of_call(end)]);
     if is_named(spec) {
         return named(spec, section, start, object);
     }
@@ -26,18 +26,25 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     if tools.tools_array_wrapped {
         let more = another(vec![symbol(",", Role::Inner), start.clone(), object.clone()]);
         let section_end = marker(spec, MarkerKey::SectionEnd, Role::Inner);
-        let list =
-            vec![symbol("[", Role::Inner).named(Part::Closer), start, object, more, list_end(), closer(section_end)];
-        let list = Expr::Sequence(list).named(Part::Objects).named(Part::AfterSection);
-        let calls = Expr::Sequence(vec![section, list]).named(Part::Section);
+        let list = vec![
+            symbol("[", Role::Inner).named(PlanPart::Closer),
+            start,
+            object,
+            more,
+            list_end(),
+            closer(section_end),
+        ];
+        let list = Expr::Sequence(list).named(PlanPart::Objects).named(PlanPart::AfterSection);
+        let calls = Expr::Sequence(vec![section, list]).named(PlanPart::Section);
         return Expr::Sequence(vec![Expr::Action(Action::Speculate), calls]);
     }
     let call = |opener: Vec<Expr>| {
-        let object = object.clone().named(Part::Objects).named(Part::AfterOpener);
+        let object = object.clone().named(PlanPart::Objects).named(PlanPart::AfterOpener);
         Expr::Sequence([opener, vec![object]].concat())
     };
-    let first = Expr::Sequence(vec![section.named(Part::Wrapper), call(vec![start.clone()]).named(Part::Opened)]);
-    all_calls(spec, first.named(Part::First), call(vec![start]).named(Part::Opened).named(Part::Next))
+    let first =
+        Expr::Sequence(vec![section.named(PlanPart::Wrapper), call(vec![start.clone()]).named(PlanPart::Opened)]);
+    all_calls(spec, first.named(PlanPart::First), call(vec![start]).named(PlanPart::Opened).named(PlanPart::Next))
 }
 
 /// Whether only the objects themselves announce a call.
@@ -87,7 +94,7 @@ fn named(spec: &Source<'_>, section: Expr, start: Expr, object: Expr) -> Expr {
         opening_brace(),
         object,
     ]);
-    let first = Expr::Sequence(vec![section.named(Part::Wrapper), call.clone()]);
+    let first = Expr::Sequence(vec![section.named(PlanPart::Wrapper), call.clone()]);
     all_calls(spec, first, call)
 }
 
@@ -114,5 +121,5 @@ fn another(items: Vec<Expr>) -> Expr {
 
 /// The bracket that closes a list of calls.
 fn list_end() -> Expr {
-    symbol("]", Role::Inner).named(Part::Closer).named(Part::ListEnd)
+    symbol("]", Role::Inner).named(PlanPart::Closer).named(PlanPart::ListEnd)
 }

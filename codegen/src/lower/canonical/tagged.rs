@@ -6,7 +6,7 @@ use unjinja_spec::{CallIdPosition, MarkerKey, MarkerText, ToolFormat};
 use super::arguments::{argument, begins_with_name};
 use super::build::{confirmed, hole, is_empty, line_break, marker, opening_brace};
 use super::source::Source;
-use crate::plan::{Expr, Part, Role};
+use crate::plan::{Expr, PlanPart, Role};
 
 /// Calls whose name is outside JSON.
 pub(super) fn calls(spec: &Source<'_>) -> Expr {
@@ -15,21 +15,21 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     // The id may be the first that a call has.
     let opens = is_empty(&section) && is_empty(&start);
     let id = id_at(spec, CallIdPosition::PreFuncName, if opens { Role::CallOpen } else { Role::Inner });
-    let call = Expr::Sequence(vec![id, named(spec).named(Part::Named)]);
+    let call = Expr::Sequence(vec![id, named(spec).named(PlanPart::Named)]);
     let (first, call) = if is_empty(&start) {
         (opened(section, call.clone()), call)
     } else {
         let call = opened(start, call);
-        let after = call.clone().named(Part::AfterSection);
-        (Expr::Sequence(vec![section, after]).named(Part::Section), call)
+        let after = call.clone().named(PlanPart::AfterSection);
+        (Expr::Sequence(vec![section, after]).named(PlanPart::Section), call)
     };
-    all_calls(spec, first.named(Part::First), call.named(Part::Next))
+    all_calls(spec, first.named(PlanPart::First), call.named(PlanPart::Next))
 }
 
 /// The calls of a turn: the first one, more of them, and the marker after all of them.
 pub(super) fn all_calls(spec: &Source<'_>, first: Expr, next: Expr) -> Expr {
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
-    let call = |items| Expr::Sequence([vec![Expr::Action(Action::Speculate)], items].concat()).named(Part::Call);
+    let call = |items| Expr::Sequence([vec![Expr::Action(Action::Speculate)], items].concat()).named(PlanPart::Call);
     let more = call(vec![separator, next]).repeated();
     Expr::Sequence(vec![call(vec![first]), more, closer(marker(spec, MarkerKey::SectionEnd, Role::Inner))])
 }
@@ -39,7 +39,7 @@ fn opened(opener: Expr, call: Expr) -> Expr {
     if is_empty(&opener) {
         return call;
     }
-    Expr::Sequence(vec![opener, call.named(Part::AfterOpener)]).named(Part::Opened)
+    Expr::Sequence(vec![opener, call.named(PlanPart::AfterOpener)]).named(PlanPart::Opened)
 }
 
 /// The id of a call, if it is here.
@@ -69,14 +69,14 @@ fn named(spec: &Source<'_>) -> Expr {
     let start = marker(spec, MarkerKey::ArgumentsStart, Role::Inner);
     let start = if json { vec![start] } else { vec![closer(start)] };
     let brace = (json && needs_brace(spec)).then(opening_brace);
-    let after = [Expr::Action(start_action(spec)), suffix.named(Part::NameEnd)]
+    let after = [Expr::Action(start_action(spec)), suffix.named(PlanPart::NameEnd)]
         .into_iter()
         .chain([id_at(spec, CallIdPosition::BetweenFuncAndArgs, Role::Inner)])
         .chain(start)
         .chain(brace)
-        .chain([rest.named(Part::Rest)]);
+        .chain([rest.named(PlanPart::Rest)]);
     let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
-    Expr::Sequence(vec![prefix, hole(Hole::Name), Expr::Sequence(after.collect()).named(Part::AfterName)])
+    Expr::Sequence(vec![prefix, hole(Hole::Name), Expr::Sequence(after.collect()).named(PlanPart::AfterName)])
 }
 
 /// How a call begins, once its name is known.
@@ -136,7 +136,7 @@ fn json_rest(spec: &Source<'_>) -> Expr {
     let inner = |key| marker(spec, key, Role::Inner);
     let arguments = if spec.tools.uses_python_dicts { Hole::Python } else { Hole::Json };
     Expr::Sequence(vec![
-        hole(arguments).named(Part::Json),
+        hole(arguments).named(PlanPart::Json),
         closer(inner(MarkerKey::ArgumentsEnd)),
         closer(inner(MarkerKey::FunctionClose)),
         id_at(spec, CallIdPosition::PostArgs, Role::Inner).optional(),
@@ -147,10 +147,10 @@ fn json_rest(spec: &Source<'_>) -> Expr {
 /// Arguments that are written one by one, and the closers.
 fn tagged_rest(spec: &Source<'_>) -> Expr {
     let inner = |key| marker(spec, key, Role::Inner);
-    let argument = argument(spec).named(Part::Argument);
+    let argument = argument(spec).named(PlanPart::Argument);
     let separator = inner(MarkerKey::ArgumentSeparator);
     let is_tight = is_empty(&separator);
-    let next = Expr::Sequence(vec![separator, argument.clone().named(Part::NextArgument)]).repeated();
+    let next = Expr::Sequence(vec![separator, argument.clone().named(PlanPart::NextArgument)]).repeated();
     let list = match (goes_on(spec), is_tight) {
         (true, _) => Expr::Sequence(vec![argument, next]),
         (false, true) => argument.repeated(),
@@ -158,7 +158,7 @@ fn tagged_rest(spec: &Source<'_>) -> Expr {
     };
     let (close, call_end) = (inner(MarkerKey::FunctionClose), inner(MarkerKey::CallEnd));
     let closers = if !is_empty(&close) {
-        Expr::Sequence(vec![close.named(Part::FunctionEnd), end_of_call(call_end)])
+        Expr::Sequence(vec![close.named(PlanPart::FunctionEnd), end_of_call(call_end)])
     } else if is_bracketed(spec) {
         Expr::Choice(Vec::new())
     } else if !is_empty(&call_end) {
@@ -167,19 +167,19 @@ fn tagged_rest(spec: &Source<'_>) -> Expr {
         Expr::Action(Action::EndCall)
     };
     let end = closer(inner(MarkerKey::ArgumentsEnd));
-    let closed = Expr::Choice(vec![closers.clone()]).named(Part::Closers);
-    let rest = Expr::Sequence(vec![list.named(Part::Arguments), end.clone(), closed]);
+    let closed = Expr::Choice(vec![closers.clone()]).named(PlanPart::Closers);
+    let rest = Expr::Sequence(vec![list.named(PlanPart::Arguments), end.clone(), closed]);
     if goes_on(spec) { Expr::Choice(vec![rest, Expr::Sequence(vec![end, closers])]) } else { rest }
 }
 
 /// The end of a call after its arguments.
 pub(in crate::lower) fn end_of_call(end: Expr) -> Expr {
-    Expr::Sequence(vec![closer(end), Expr::Action(Action::EndCall)]).named(Part::CallEnd)
+    Expr::Sequence(vec![closer(end), Expr::Action(Action::EndCall)]).named(PlanPart::CallEnd)
 }
 
 /// A closer. White space alone closes nothing.
 pub(super) fn closer(marker: Expr) -> Expr {
-    if is_empty(&marker) { Expr::empty() } else { marker.named(Part::Closer) }
+    if is_empty(&marker) { Expr::empty() } else { marker.named(PlanPart::Closer) }
 }
 
 /// Whether a marker is at most two punctuation characters. Such a marker does not announce a call.

@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,5 +23,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let end = Literal { peek: true, role: Role::Inner, ..end };
         Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)])
     };
-    turn.change(&[Part::AfterSection], &mut |call| call.or(ends_before_more(spec).into_iter().map(ended)));
+    turn.change(&[PlanPart::AfterSection], &mut |call| call.or(ends_before_more(spec).into_iter().map(ended)));
 }

@@ -1,3 +1,4 @@
+use super::missing_value_closer::without_closer;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -27,5 +28,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         Expr::Action(Action::EndArgument),
         Expr::Choice(closers.chain(unclosed).collect()),
     ]);
-    turn.change(&[Part::AfterKey], &mut |own| own.or([value.clone()]));
+    turn.change(&[PlanPart::AfterKey], &mut |own| own.or([value.clone()]));
 }

@@ -17,7 +17,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if is_open || is_closed {
         return;
     }
-    turn.change(&[Part::Thoughts], &mut |text| match text {
+    turn.change(&[PlanPart::Thoughts], &mut |text| match text {
         Expr::Hole(hole) => Expr::Hole(PlanHole { openers: Openers::Tolerated, ..hole }),
         other => other,
     });

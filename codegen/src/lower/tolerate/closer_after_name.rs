@@ -16,5 +16,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let again = || part(MarkerKey::ReasoningEnd, closer);
-    turn.change(&[Part::AfterName], &mut |call| call.clone().or([Expr::Sequence(vec![again(), call])]));
+    turn.change(&[PlanPart::AfterName], &mut |call| call.clone().or([Expr::Sequence(vec![again(), call])]));
 }

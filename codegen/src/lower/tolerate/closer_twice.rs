@@ -10,5 +10,5 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[Part::Calls], &mut |calls| Expr::Sequence(vec![calls, leftovers(spec)]));
+    turn.change(&[PlanPart::Calls], &mut |calls| Expr::Sequence(vec![calls, leftovers(spec)]));
 }

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[Part::Answer], &mut |text| match text {
+    turn.change(&[PlanPart::Answer], &mut |text| match text {
         Expr::Hole(mut hole) => {
             hole.until.push(Role::Fence);
             Expr::Hole(hole)
@@ -27,5 +27,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let hole = Expr::Hole(PlanHole::text(Channel::Content, until, Openers::Tokens));
     let close = Expr::Sequence(vec![fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]).optional();
     let code = Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close]);
-    turn.change(&[Part::Sections], &mut |sections| sections.or([code.clone()]));
+    turn.change(&[PlanPart::Sections], &mut |sections| sections.or([code.clone()]));
 }

@@ -14,6 +14,6 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if is_special(end) {
         let end = tolerated(MarkerKey::ContentStart, end, Role::ContentWrapper);
         let end = Expr::Literal(Literal { in_text: InText::Text, ..end });
-        turn.change(&[Part::Sections], &mut |sections| sections.or([end.clone()]));
+        turn.change(&[PlanPart::Sections], &mut |sections| sections.or([end.clone()]));
     }
 }

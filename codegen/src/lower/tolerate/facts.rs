@@ -4,7 +4,7 @@ use unjinja_runtime::Channel;
 use unjinja_runtime::abi::{Action, Hole, is_special_token};
 use unjinja_spec::{CallIdPosition, END_OF_TEXT, MarkerKey, MarkerText, ToolFormat};
 
-use super::tolerated;
+use super::adding::{part, tolerated};
 use crate::lower::canonical::build::is_tag;
 use crate::lower::canonical::source::{OPENERS, Source};
 use crate::plan::{Expr, HoleRole, Literal, Openers, PlanHole, Role};
@@ -161,7 +161,7 @@ pub(super) fn holds_fences(spec: &Source<'_>) -> bool {
 
 /// The beginning of a code fence where only JSON may come. Empty if the format's own markers hold fences.
 pub(super) fn fence(spec: &Source<'_>) -> Expr {
-    let begin = [format!("{FENCE}json"), FENCE.to_owned()].map(|core| super::part(MarkerKey::CodeFence, &core));
+    let begin = [format!("{FENCE}json"), FENCE.to_owned()].map(|core| part(MarkerKey::CodeFence, &core));
     if holds_fences(spec) { Expr::empty() } else { Expr::Choice(begin.into()).optional() }
 }
 
@@ -176,13 +176,13 @@ pub(super) fn after_json(spec: &Source<'_>, may_be_fenced: bool) -> Expr {
         !is_opener(spec, key) && text.trim_start_matches([' ', '\n', ']', ')']).starts_with('}')
     };
     if !spec.markers().any(closes) {
-        let brace = super::part(MarkerKey::CallPunctuation, "}");
+        let brace = part(MarkerKey::CallPunctuation, "}");
         extras.push(Expr::Sequence(vec![brace, Expr::Action(Action::Unparsed)]));
     }
     if may_be_fenced {
         let is_new = |core: &&str| spec.markers().all(|(_, text)| !text.contains(core));
         let closer =
-            |core| Expr::Sequence(vec![super::part(MarkerKey::CallPunctuation, core), Expr::Action(Action::Unparsed)]);
+            |core| Expr::Sequence(vec![part(MarkerKey::CallPunctuation, core), Expr::Action(Action::Unparsed)]);
         extras.extend(FOREIGN_CLOSERS.into_iter().filter(is_new).map(closer));
     }
     if may_be_fenced && !holds_fences(spec) {

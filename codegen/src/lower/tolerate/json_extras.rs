@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 /// How a Python dict begins, if it is not JSON.
@@ -13,20 +14,20 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[Part::Json], &mut |json| Expr::Sequence(vec![fence(spec), json, after_json(spec, true)]));
+    turn.change(&[PlanPart::Json], &mut |json| Expr::Sequence(vec![fence(spec), json, after_json(spec, true)]));
     if spec.tools.format != ToolFormat::JsonNative {
         return;
     }
     let is_marked = !is_bare(spec);
     let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
-    turn.change(&[Part::Objects], &mut |calls| match calls {
+    turn.change(&[PlanPart::Objects], &mut |calls| match calls {
         Expr::Sequence(items) if !spec.tools.tools_array_wrapped => {
             Expr::Sequence(vec![fence(spec), several(items, is_tag(&start))])
         }
         other => Expr::Sequence(vec![fence(spec), other]),
     });
-    turn.change(&[Part::ListEnd], &mut |end| Expr::Sequence(vec![end, after_json(spec, is_marked)]));
-    turn.change(&[Part::Object], &mut |_| object(spec, is_marked));
+    turn.change(&[PlanPart::ListEnd], &mut |end| Expr::Sequence(vec![end, after_json(spec, is_marked)]));
+    turn.change(&[PlanPart::Object], &mut |_| object(spec, is_marked));
 }
 
 /// Several objects after one opener, in a list, or one after the other if each has an opener of its own.
@@ -35,7 +36,7 @@ fn several(items: Vec<Expr>, is_tagged: bool) -> Expr {
     let symbol = |core| part(MarkerKey::CallPunctuation, core);
     let next = symbol(",").or(is_tagged.then(|| marked(opening_brace())));
     let more = vec![Expr::Action(Action::EndCall), Expr::Action(Action::Speculate), next, object.clone()];
-    let close = symbol("]").named(Part::ListEnd).optional();
+    let close = symbol("]").named(PlanPart::ListEnd).optional();
     let list = vec![symbol("[").optional(), object.clone(), Expr::Sequence(more).repeated(), close];
     Expr::Sequence([list, end.to_vec()].concat())
 }

@@ -14,7 +14,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let core = core(spec, key);
         if tags_in(core) == [core] && is_tag(&part(key, core)) {
             let again = || part(key, core).repeated();
-            turn.change(&[Part::Marker(key)], &mut |own| Expr::Sequence(vec![own, again()]));
+            turn.change(&[PlanPart::Marker(key)], &mut |own| Expr::Sequence(vec![own, again()]));
         }
     }
 }

@@ -13,13 +13,13 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::TagWithJson || needs_brace(spec) || !spec.is_announced() {
         return;
     }
-    turn.change(&[Part::AfterName], &mut |call| {
+    turn.change(&[PlanPart::AfterName], &mut |call| {
         let start = match spec.tools.call_id.position {
             CallIdPosition::InName => turn_start(&call),
             _ => Action::StartOffered,
         };
-        let Some(rest) = call.find(Part::Rest).cloned() else { return call };
-        call.or([Expr::Sequence(vec![Expr::Action(start), marked(opening_brace()), rest.named(Part::Rest)])])
+        let Some(rest) = call.find(PlanPart::Rest).cloned() else { return call };
+        call.or([Expr::Sequence(vec![Expr::Action(start), marked(opening_brace()), rest.named(PlanPart::Rest)])])
     });
 }
 

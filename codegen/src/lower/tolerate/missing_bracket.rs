@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -28,5 +29,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = |(key, core): &(MarkerKey, &str)| {
         Expr::Sequence(vec![ahead(*key, core), missing(own), end_of_call(call_end.clone())])
     };
-    turn.change(&[Part::Closers], &mut |closers| closers.or(cores.iter().map(end)));
+    turn.change(&[PlanPart::Closers], &mut |closers| closers.or(cores.iter().map(end)));
 }

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn apply(_: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[Part::Closer], &mut |closer| {
+    turn.change(&[PlanPart::Closer], &mut |closer| {
         let is_token = matches!(normalised(closer.clone()), Expr::Literal(literal) if is_special(&literal.core));
         let rule = if is_token { STOPPED } else { "" };
         closer.or([Expr::Tolerated(rule, Box::new(Expr::empty()))])

@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,7 +17,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let outer = (!is_empty(&end) && !core(spec, MarkerKey::FunctionClose).is_empty())
         .then(|| Expr::Sequence(vec![end, Expr::Action(Action::EndCall)]).tolerated());
-    turn.change(&[Part::Closers], &mut |closers| {
+    turn.change(&[PlanPart::Closers], &mut |closers| {
         let nothing_closes = closers == Expr::Choice(vec![Expr::Action(Action::EndCall)]);
         let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete).tolerated());
         closers.or(outer.clone().into_iter().chain(next_call(spec)).chain(unknown_closer(spec)).chain(incomplete))

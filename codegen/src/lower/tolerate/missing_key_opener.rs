@@ -13,10 +13,10 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::TagWithTagged || !spec.tools.arguments.name_suffix.trim().starts_with("</") {
         return;
     }
-    turn.change(&[Part::AfterName], &mut |call| {
-        let [key, rest] = [Part::AfterKey, Part::Rest].map(|part| call.find(part).cloned());
+    turn.change(&[PlanPart::AfterName], &mut |call| {
+        let [key, rest] = [PlanPart::AfterKey, PlanPart::Rest].map(|part| call.find(part).cloned());
         let (Some(key), Some(rest)) = (key, rest) else { return call };
-        let key = key.named(Part::AfterKey);
-        call.or([Expr::Sequence(vec![Expr::Action(Action::StartSplit).tolerated(), key, rest.named(Part::Rest)])])
+        let key = key.named(PlanPart::AfterKey);
+        call.or([Expr::Sequence(vec![Expr::Action(Action::StartSplit).tolerated(), key, rest.named(PlanPart::Rest)])])
     });
 }

@@ -1,3 +1,4 @@
+use super::forms::value;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,7 +22,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     };
     let Some(ends) = ends(spec, &own) else { return };
-    turn.change(&[Part::AfterKey], &mut |typed| typed.or([value(spec, by_schema(spec), ends.clone())]));
+    turn.change(&[PlanPart::AfterKey], &mut |typed| typed.or([value(spec, by_schema(spec), ends.clone())]));
 }
 
 /// What follows the name of an argument in a tag that lacks its type, or has it without quotes.

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = without_closer(spec);
     if !is_empty(&end) {
-        turn.change(&[Part::ValueEnd], &mut |own| own.or([end.clone()]));
+        turn.change(&[PlanPart::ValueEnd], &mut |own| own.or([end.clone()]));
     }
 }
 

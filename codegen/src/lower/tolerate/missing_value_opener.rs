@@ -15,5 +15,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let opener = MarkerText::new(&arguments.value_prefix).core;
-    turn.change(&[Part::ValueStart], &mut |own| if is_tag(&own) { own.or([missing(opener)]) } else { own });
+    turn.change(&[PlanPart::ValueStart], &mut |own| if is_tag(&own) { own.or([missing(opener)]) } else { own });
 }

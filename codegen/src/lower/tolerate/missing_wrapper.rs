@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -15,7 +16,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let (start_is_tag, prefix_is_tag) = (is_tag(&start), is_tag(&prefix));
     if spec.tools.format == ToolFormat::JsonNative {
         if start_is_tag {
-            turn.change(&[Part::Wrapper], &mut |wrapper| wrapper.or([Expr::empty().tolerated()]));
+            turn.change(&[PlanPart::Wrapper], &mut |wrapper| wrapper.or([Expr::empty().tolerated()]));
         }
         return;
     }
@@ -26,9 +27,9 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         });
     };
     if prefix_is_tag {
-        or_inner(Part::Opened, Part::AfterOpener);
+        or_inner(PlanPart::Opened, PlanPart::AfterOpener);
     }
     if (start_is_tag || prefix_is_tag) && !is_empty(&section) {
-        or_inner(Part::Section, Part::AfterSection);
+        or_inner(PlanPart::Section, PlanPart::AfterSection);
     }
 }

@@ -15,5 +15,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         Expr::Sequence(vec![Expr::Literal(opener), Expr::Action(Action::Unparsed)])
     };
     let openers = || openers(spec).into_iter().filter(|opener| is_special(&opener.core)).map(abandoned);
-    turn.change(&[Part::AfterName], &mut |call| call.or(openers()));
+    turn.change(&[PlanPart::AfterName], &mut |call| call.or(openers()));
 }

@@ -19,5 +19,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         _ if spec.is_expression() => object(Hole::Python),
         _ => return,
     };
-    turn.change(&[Part::Arguments], &mut |list| list.or([object.clone()]));
+    turn.change(&[PlanPart::Arguments], &mut |list| list.or([object.clone()]));
 }

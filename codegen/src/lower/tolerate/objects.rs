@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -13,7 +14,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format == ToolFormat::JsonNative {
         return;
     }
-    turn.change(&[Part::Opened], &mut |opened| match opened {
+    turn.change(&[PlanPart::Opened], &mut |opened| match opened {
         Expr::Sequence(mut items) if items.len() == 2 => {
             let (call, opener) = (items.pop(), items.pop());
             or_objects(spec, opener.unwrap_or_else(Expr::empty), call.unwrap_or_else(Expr::empty))
@@ -55,7 +56,7 @@ fn after(spec: &Source<'_>, literal: Literal, call: Expr) -> Expr {
     let with_words = (literal.rule.is_some() && whole.core.starts_with(&literal.core))
         .then(|| Expr::Sequence(vec![Expr::Literal(with_words), call.clone()]));
     let calls = call.or(std::iter::once(objects(spec)).chain(with_words));
-    Expr::Sequence(vec![Expr::Literal(literal), calls.named(Part::AfterTag)])
+    Expr::Sequence(vec![Expr::Literal(literal), calls.named(PlanPart::AfterTag)])
 }
 
 /// Calls as JSON objects in a format that writes them otherwise.

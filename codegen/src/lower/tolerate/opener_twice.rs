@@ -11,17 +11,17 @@ pub(super) const RULE: Rule = Rule {
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::JsonNative {
-        turn.change(&[Part::Opened], &mut after_tag);
+        turn.change(&[PlanPart::Opened], &mut after_tag);
         return;
     }
-    turn.change(&[Part::Opened], &mut |opened| match opened {
+    turn.change(&[PlanPart::Opened], &mut |opened| match opened {
         Expr::Sequence(items) => match items.split_first() {
             Some((start, call)) => Expr::Sequence(vec![start.clone(), after(start, call.to_vec())]),
             None => Expr::Sequence(items),
         },
         other => other,
     });
-    turn.change(&[Part::Section], &mut |section| match section {
+    turn.change(&[PlanPart::Section], &mut |section| match section {
         Expr::Sequence(mut items) if items.len() == 2 => {
             let (calls, opener) = (items.pop(), items.pop());
             or_again(normalised(opener.unwrap_or_else(Expr::empty)), calls.unwrap_or_else(Expr::empty))
@@ -35,7 +35,7 @@ fn after_tag(opened: Expr) -> Expr {
     match opened {
         Expr::Choice(forms) => Expr::Choice(forms.into_iter().map(after_tag).collect()),
         Expr::Sequence(items) => match items.as_slice() {
-            [Expr::Literal(literal), calls @ Expr::Part(Part::AfterTag, _)] if literal.rule.is_none() => {
+            [Expr::Literal(literal), calls @ Expr::Part(PlanPart::AfterTag, _)] if literal.rule.is_none() => {
                 Expr::Sequence(vec![Expr::Literal(literal.clone()), again(literal, calls.clone())])
             }
             _ => Expr::Sequence(items),

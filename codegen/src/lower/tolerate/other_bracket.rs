@@ -14,8 +14,8 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let places = [
-        (Part::NameEnd, MarkerKey::FunctionNameSuffix, ["(", "{", "["]),
-        (Part::FunctionEnd, MarkerKey::FunctionClose, [")", "}", "]"]),
+        (PlanPart::NameEnd, MarkerKey::FunctionNameSuffix, ["(", "{", "["]),
+        (PlanPart::FunctionEnd, MarkerKey::FunctionClose, [")", "}", "]"]),
     ];
     for (place, key, brackets) in places {
         let core = spec.marker(key).trim();

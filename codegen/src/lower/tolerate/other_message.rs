@@ -10,10 +10,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    let Some(named) = turn.find(Part::Named).cloned() else { return };
+    let Some(named) = turn.find(PlanPart::Named).cloned() else { return };
     let call = |rest: Expr, answer: Expr| {
         let mut call = by_name(&named, Some(Action::StartRecipient), |_| Expr::empty());
-        call.change(&[Part::NameEnd], &mut |_| rest.clone());
+        call.change(&[PlanPart::NameEnd], &mut |_| rest.clone());
         match call {
             Expr::Sequence(mut items) => {
                 let after = items.pop().unwrap_or_else(Expr::empty);
@@ -24,7 +24,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         }
     };
     let Some(message) = message(spec, call) else { return };
-    turn.change(&[Part::Calls], &mut |calls| calls.or([message.clone()]));
+    turn.change(&[PlanPart::Calls], &mut |calls| calls.or([message.clone()]));
 }
 
 /// With a recipient, `call` reads on from its name up to what ends the header, or to the channel of the answer, which has no

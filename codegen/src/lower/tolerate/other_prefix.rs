@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let _ = spec;
-    turn.change(&[Part::Named], &mut |named| {
+    turn.change(&[PlanPart::Named], &mut |named| {
         let Expr::Sequence(items) = &named else { return named };
         let has_others = items.first().is_some_and(|prefix| !is_empty(&own_and_others(prefix).1));
         if !has_others {

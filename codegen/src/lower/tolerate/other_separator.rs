@@ -17,8 +17,8 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let own = spec.marker(MarkerKey::CallSeparator).trim();
     let others = || [",", ";"].into_iter().filter(|other| *other != own).map(|core| part(MarkerKey::CallPunctuation, core));
-    turn.change(&[Part::Call], &mut |call| {
-        let Some(next) = call.find(Part::Next).cloned() else { return call };
+    turn.change(&[PlanPart::Call], &mut |call| {
+        let Some(next) = call.find(PlanPart::Next).cloned() else { return call };
         call.or([Expr::Sequence(vec![Expr::Action(Action::Speculate), Expr::Choice(others().collect()), next])])
     });
 }

@@ -21,7 +21,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         "=" if spec.tools.format == ToolFormat::CallExpression => ":",
         _ => return,
     };
-    turn.change(&[Part::KeyEnd], &mut |own| own.or([before_literal(other, &spec.tools.arguments.quote)]));
+    turn.change(&[PlanPart::KeyEnd], &mut |own| own.or([before_literal(other, &spec.tools.arguments.quote)]));
 }
 
 /// A sign that the template does not write, where a literal follows.

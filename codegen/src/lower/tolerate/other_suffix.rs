@@ -13,14 +13,14 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::CallExpression {
         return;
     }
-    turn.change(&[Part::AfterName], &mut |call| {
-        let suffix = call.find(Part::NameEnd).cloned().unwrap_or_else(Expr::empty);
+    turn.change(&[PlanPart::AfterName], &mut |call| {
+        let suffix = call.find(PlanPart::NameEnd).cloned().unwrap_or_else(Expr::empty);
         let (own, others) = own_and_others(&suffix);
         if is_empty(&others) {
             return call;
         }
         let with = |mut call: Expr, suffix: &Expr| {
-            call.change(&[Part::NameEnd], &mut |_| suffix.clone());
+            call.change(&[PlanPart::NameEnd], &mut |_| suffix.clone());
             call
         };
         let other = with(started(&call, Action::StartKnown), &others);

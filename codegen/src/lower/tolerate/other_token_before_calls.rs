@@ -19,7 +19,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let part = |token: &Literal| Expr::Literal(Literal { role, confirm, ..token.clone() });
         Expr::Choice(tokens.iter().map(part).collect())
     };
-    turn.change(&[Part::Calls], &mut |calls| {
+    turn.change(&[PlanPart::Calls], &mut |calls| {
         let token = part(Role::CallOpen, true);
         let opened = Expr::Sequence(vec![Expr::Action(Action::Speculate), token, calls.clone()]);
         Expr::Sequence(vec![Expr::Choice(vec![calls, opened]), part(Role::Inner, false).repeated()])

@@ -1,3 +1,4 @@
+use super::forms::value;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,5 +23,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     };
     let token = spec.tools.arguments.quote.trim();
     let quotes = || ["\"", "'"].into_iter().chain(Some(token).filter(|token| is_special(token)));
-    turn.change(&[Part::Argument], &mut |own| own.or(quotes().map(quoted)));
+    turn.change(&[PlanPart::Argument], &mut |own| own.or(quotes().map(quoted)));
 }

@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -15,7 +16,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
-    turn.change(&[Part::AfterName], &mut |call| {
+    turn.change(&[PlanPart::AfterName], &mut |call| {
         let Some(start) = start_of(&call).cloned() else { return call };
         let closed = |end: &str| {
             let end = part(MarkerKey::FunctionNameSuffix, end);

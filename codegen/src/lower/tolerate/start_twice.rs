@@ -22,7 +22,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if starts.is_empty() {
         return;
     }
-    turn.change(&[Part::Start], &mut |label| match label {
+    turn.change(&[PlanPart::Start], &mut |label| match label {
         Expr::Option(label) => label.or(starts.clone()).optional(),
         _ => Expr::Choice(starts.clone()).optional(),
     });

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[Part::Answer], &mut |text| match text {
+    turn.change(&[PlanPart::Answer], &mut |text| match text {
         Expr::Hole(mut hole) => {
             hole.until.push(Role::Stray);
             Expr::Hole(hole)
@@ -32,5 +32,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let over = Expr::Choice(ends.iter().cloned().map(Expr::Literal).collect());
     let end = Expr::Sequence(vec![over, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
     let all: Vec<Expr> = strays.chain(has_ends.then_some(end)).collect();
-    turn.change(&[Part::Sections], &mut |sections| sections.or(all.clone()));
+    turn.change(&[PlanPart::Sections], &mut |sections| sections.or(all.clone()));
 }

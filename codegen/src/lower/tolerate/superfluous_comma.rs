@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format == ToolFormat::CallExpression {
         let comma = || part(MarkerKey::ArgumentSeparator, ",").optional();
-        turn.change(&[Part::Arguments], &mut |list| match list {
+        turn.change(&[PlanPart::Arguments], &mut |list| match list {
             Expr::Repeat(argument) => {
                 let next = Expr::Sequence(vec![comma(), (*argument).clone()]).repeated();
                 Expr::Sequence(vec![*argument, next]).optional()
@@ -23,6 +23,6 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let keys = [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose];
     let key = keys.into_iter().find(|key| !spec.marker(*key).trim().is_empty()).filter(|_| spec.is_expression());
     if let Some(key) = key {
-        turn.change(&[Part::NextArgument], &mut |next| next.or([ahead(key, spec.marker(key).trim())]));
+        turn.change(&[PlanPart::NextArgument], &mut |next| next.or([ahead(key, spec.marker(key).trim())]));
     }
 }

@@ -15,5 +15,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let again = || part(MarkerKey::ArgumentQuote, quote).optional();
-    turn.change(&[Part::ValueEnd, Part::LiteralEnd], &mut |closers| Expr::Sequence(vec![again(), closers]));
+    turn.change(&[PlanPart::ValueEnd, PlanPart::LiteralEnd], &mut |closers| Expr::Sequence(vec![again(), closers]));
 }

@@ -1,3 +1,4 @@
+use super::forms::marker;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -12,12 +13,12 @@ pub(super) const RULE: Rule = Rule {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let is_announced = [&spec.tools.section_start, &spec.tools.per_call_start].iter().any(|text| !text.trim().is_empty());
     let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
-    let Some(named) = turn.find(Part::Named).cloned() else { return };
+    let Some(named) = turn.find(PlanPart::Named).cloned() else { return };
     if !is_announced || !is_tag(&prefix) || spec.tools.format == ToolFormat::CallExpression {
         return;
     }
     // A tag with a name may be prose about the tag. So what follows must confirm it.
     let mut call = by_name(&named, Some(Action::StartKnown), |prefix| prefix);
-    call.change(&[Part::NameEnd], &mut confirmed);
-    turn.change(&[Part::First], &mut |first| Expr::Choice(vec![call.clone(), first]));
+    call.change(&[PlanPart::NameEnd], &mut confirmed);
+    turn.change(&[PlanPart::First], &mut |first| Expr::Choice(vec![call.clone(), first]));
 }

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let text = text(spec, &[MarkerKey::CallEnd, MarkerKey::SectionEnd]);
     let end = || Expr::Action(Action::EndCall);
-    turn.change(&[Part::CallEnd], &mut |own| {
+    turn.change(&[PlanPart::CallEnd], &mut |own| {
         let closer = match &own {
             Expr::Sequence(items) => items.first().cloned(),
             _ => None,
@@ -20,12 +20,12 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let Some(closer) = closer.filter(|closer| !is_empty(closer) && !is_empty(&text)) else { return own };
         let after = Expr::Sequence(vec![text.clone(), closer.clone()]).optional();
         // If the closer is missing, text may come.
-        let closer = closer.find(Part::Closer).cloned().unwrap_or(closer);
+        let closer = closer.find(PlanPart::Closer).cloned().unwrap_or(closer);
         Expr::Choice(vec![Expr::Sequence(vec![closer, end()]), Expr::Sequence(vec![end(), after])])
     });
     let between = self::text(spec, &[MarkerKey::SectionEnd]);
     if !is_empty(&between) {
-        turn.change(&[Part::Call], &mut |call| Expr::Sequence(vec![call, between.clone().optional()]));
+        turn.change(&[PlanPart::Call], &mut |call| Expr::Sequence(vec![call, between.clone().optional()]));
     }
 }
 

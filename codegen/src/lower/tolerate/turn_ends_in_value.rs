@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = |end| Expr::Sequence(vec![marked(end), Expr::Action(Action::EndCallIncomplete).tolerated()]);
     let ends = || ends_of_turn(spec).into_iter().filter(is_tag).map(end);
-    turn.change(&[Part::ValueEnd], &mut |closers| match is_empty(&closers) || spec.tools.arguments.nested {
+    turn.change(&[PlanPart::ValueEnd], &mut |closers| match is_empty(&closers) || spec.tools.arguments.nested {
         true => closers,
         false => closers.or(ends()),
     });

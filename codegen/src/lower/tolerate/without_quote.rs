@@ -1,3 +1,4 @@
+use super::other_sign::before_literal;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -24,5 +25,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.is_expression() {
         literals.push(literal(before_literal(if sign == "=" { ":" } else { "=" }, quote)));
     }
-    turn.change(&[Part::AfterKey], &mut |own| own.or(literals.clone()));
+    turn.change(&[PlanPart::AfterKey], &mut |own| own.or(literals.clone()));
 }

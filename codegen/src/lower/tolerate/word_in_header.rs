@@ -19,7 +19,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let word = || Expr::Sequence(vec![hole(Hole::Id), part(end)]);
     let tokens = types_of_header(spec);
     let after_token = || tokens.iter().map(|token| Expr::Sequence(vec![part(token), word()]));
-    turn.change(&[Part::NameEnd], &mut |own| {
+    turn.change(&[PlanPart::NameEnd], &mut |own| {
         // The arguments may follow without an end of the header.
         let brace = marked(opening_brace());
         let after_blank = std::iter::once(own.clone()).chain(after_token()).chain([word(), brace]);
