@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use unjinja::{Diagnostic, DiagnosticKind, Options};
 use unjinja::testing::{Piece, Transcript, bytes_from_prompt};
+use unjinja::{Diagnostic, DiagnosticKind, Options};
 use unjinja_spec::{MarkerKey, MarkerText, REPEATED_NAME, ToolFormat};
 
 use crate::models::Model;
@@ -16,7 +16,12 @@ use crate::models::Model;
 enum ReportedPart {
     Text(Vec<u8>),
     /// `mended`: the arguments were malformed, and may be other JSON than the model wrote.
-    Call { name: Vec<u8>, arguments: Vec<u8>, complete: bool, mended: bool },
+    Call {
+        name: Vec<u8>,
+        arguments: Vec<u8>,
+        complete: bool,
+        mended: bool,
+    },
 }
 
 /// Checks that a transcript accounts for every byte of a text.
@@ -249,6 +254,11 @@ fn find_words(text: &[u8], part: &[u8]) -> Option<usize> {
 fn words(text: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let (mut words, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
     while let Some(&byte) = text.get(at) {
+        // Mending writes escapes.
+        if byte == b'\\' {
+            at += if text.get(at + 1) == Some(&b'u') { 6 } else { 2 };
+            continue;
+        }
         let python = [(&b"None"[..], &b"null"[..]), (b"True", b"true"), (b"False", b"false")];
         let word = python.iter().find(|(python, _)| text[at..].starts_with(python));
         let (taken, length) = word.map_or((&text[at..=at], 1), |(python, json)| (*json, python.len()));
