@@ -12,7 +12,8 @@ use crate::support::{CorpusCase, Failure, own_cases, own_models, root};
 /// The case that shows a rule.
 fn case_of<'c>(rule: &Rule, cases: &'c [CorpusCase]) -> Result<Option<&'c CorpusCase>, Failure> {
     let Some((file, name)) = rule.case.split_once(": ") else { return Ok(None) };
-    let shows = |case: &&CorpusCase| case.template == format!("{file}.jinja") && case.id.ends_with(&format!(": {name}"));
+    let shows =
+        |case: &&CorpusCase| case.template == format!("{file}.jinja") && case.id.ends_with(&format!(": {name}"));
     Ok(Some(cases.iter().find(shows).ok_or_else(|| format!("{}: no case {:?}", rule.name, rule.case))?))
 }
 
@@ -36,7 +37,9 @@ fn a_case_fails_without_the_rule_that_it_shows() -> Result<(), Failure> {
 
 #[test]
 fn the_page_of_deviations_is_written_from_the_rules() -> Result<(), Failure> {
-    let mut table = "| rule | what a model writes | how it is read | diagnostic | for example |\n|---|---|---|---|---|\n".to_owned();
+    let mut table =
+        "| rule | what a model writes | how it is read | diagnostic | for example |\n|---|---|---|---|---|\n"
+            .to_owned();
     for rule in RULES {
         let diagnostic = rule.diagnostic.map_or(String::new(), |name| format!("`{name}`"));
         let example = match rule.case.split_once(": ") {
@@ -57,7 +60,11 @@ fn example(file: &std::path::Path, name: &str) -> Result<String, Failure> {
     let text = |of: &toml::Value, key: &str| of.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
     let mut message: Vec<String> = Vec::new();
     for call in case.get("call").and_then(toml::Value::as_array).into_iter().flatten() {
-        message.push(format!("{}({})", text(call, "name"), [text(call, "arguments"), text(call, "text")].concat().trim()));
+        message.push(format!(
+            "{}({})",
+            text(call, "name"),
+            [text(call, "arguments"), text(call, "text")].concat().trim()
+        ));
     }
     for key in ["reasoning", "content", "unparsed"] {
         let part = text(case, key);

@@ -23,7 +23,7 @@ pub struct Tables {
 /// A row of a state: the number of its marker, that of its transition, and how the marker's text [begins](head).
 pub type Row = [u16; 3];
 
-/// The first two bytes of a marker's text as one number, the first one in the low byte. A shorter text is [`ANY_HEAD`].
+/// The first two bytes of a marker's text as one number, the first one in the low byte. A shorter text has the number 65,535, which no text in UTF-8 begins with.
 pub const fn head(core: &[u8]) -> u16 {
     match core {
         [first, second, ..] => u16::from_le_bytes([*first, *second]),
