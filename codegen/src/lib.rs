@@ -33,7 +33,7 @@ pub mod rust;
 mod specs;
 
 pub use error::{LowerError, LowerProblem};
-pub use lower::tolerate::{RULES, Rule};
+pub use lower::tolerate::{Description, RULES_IN_WORDS};
 pub use specs::{SpecEntry, table};
 
 use determinize::States;

@@ -81,7 +81,7 @@ impl Expr {
     }
 
     /// Changes all parts of these kinds, a part within another one first.
-    pub(crate) fn change(&mut self, parts: &[PlanPart], change: &mut impl FnMut(Expr) -> Expr) {
+    pub(crate) fn change(&mut self, parts: &[PlanPart], change: &mut dyn FnMut(Expr) -> Expr) {
         self.each(&mut |part, inner| {
             if parts.contains(&part) {
                 *inner = change(std::mem::replace(inner, Expr::empty()));
@@ -90,7 +90,7 @@ impl Expr {
     }
 
     /// Visits all parts, a part within another one first.
-    pub(crate) fn each(&mut self, visit: &mut impl FnMut(PlanPart, &mut Expr)) {
+    pub(crate) fn each(&mut self, visit: &mut dyn FnMut(PlanPart, &mut Expr)) {
         match self {
             Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| item.each(visit)),
             Expr::Repeat(item) | Expr::Option(item) | Expr::Tolerated(_, item) => item.each(visit),

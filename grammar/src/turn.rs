@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use unjinja_runtime::abi::{Action, Channel, Confirm, Hole, Marker, Origin, Program, State, StateId, Transition};
+use unjinja_runtime::abi::{Action, Channel, Hole, Marker, Origin, Program, State, StateId, Transition};
 
 use crate::builder::Builder;
 use crate::expr::Expr;
@@ -231,20 +231,10 @@ impl<'a> TurnRules<'a> {
         self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).collect()
     }
 
-    /// The markers that a text must not contain: those that templates write, those after which a parser reads nothing more, and those
-    /// with which it takes a call to begin without what a template writes before them.
+    /// The markers that a text must not contain: those that templates write, and those after which a parser reads nothing more.
     pub(super) fn markers_in_text(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
-        let is_written = |core: &str| {
-            let mut arrows = self.program.states.iter().flat_map(State::arrows);
-            arrows.any(|(marker, step)| is_canonical(step) && marker.core == core)
-        };
-        let opens = |marker: &Marker, step: &Transition| {
-            step.does(&Action::Speculate) && marker.confirm == Confirm::Nothing && is_written(&marker.core)
-        };
-        let counts = |(marker, step): &(&'a Marker, &'a Transition)| {
-            is_canonical(step) || step.does(&Action::AfterEnd) || opens(marker, step)
-        };
-        self.state(at.state).arrows().filter(counts).collect()
+        let ends = |transition: &Transition| transition.does(&Action::AfterEnd);
+        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition) || ends(transition)).collect()
     }
 
     /// The position that a transition leads to. `None` if the transition is not allowed.

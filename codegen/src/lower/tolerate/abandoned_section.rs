@@ -1,13 +1,14 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "calls that are opened and not written",
+pub(super) const RULE: Rule = Rule { name: "calls that are opened and not written", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The turn ends directly after the special token that opens all calls.",
     read: "That token is broken markup.",
     diagnostic: Some("abandoned_call"),
     case: "section_tags: the turn ends after the token that opens all calls",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -8,9 +8,18 @@ use crate::lower::canonical::source::Source;
 use crate::plan::{Expr, Literal, PlanPart, Role};
 
 /// One way in which models deviate from templates.
-pub struct Rule {
+pub(super) struct Rule {
     /// Its name, in words that people use in a report.
-    pub name: &'static str,
+    pub(super) name: &'static str,
+    /// Adds to a plan what the rule tolerates.
+    pub(super) apply: fn(&Source<'_>, &mut Expr),
+}
+
+/// A rule in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// The name of the rule.
+    pub rule: &'static str,
     /// What a model writes.
     pub written: &'static str,
     /// How it is read.
@@ -19,8 +28,6 @@ pub struct Rule {
     pub diagnostic: Option<&'static str>,
     /// The case of `tests/cases/` that shows it: file and name. Empty if no sample template has it.
     pub case: &'static str,
-    /// Adds to a plan what the rule tolerates.
-    pub(super) apply: fn(&Source<'_>, &mut Expr),
 }
 
 /// A literal that no template writes at this place. White space around it is not part of it.

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "an answer that opens in reasoning",
+pub(super) const RULE: Rule = Rule { name: "an answer that opens in reasoning", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The opener of the answer, a special token, comes while reasoning is open: reasoning ends there.",
     read: "Reasoning ends there.",
     diagnostic: None,
     case: "counted_ids: the answer opens while reasoning is open",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "bars of ASCII",
+pub(super) const RULE: Rule = Rule { name: "bars of ASCII", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The bars and low lines of a marker are those of ASCII, if no marker is written so.",
     read: "The same marker.",
     diagnostic: None,
     case: "section_tags: bars and lines of ASCII",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

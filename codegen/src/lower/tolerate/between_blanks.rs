@@ -1,13 +1,14 @@
 use super::missing_value_closer::without_closer;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a value between blanks",
+pub(super) const RULE: Rule = Rule { name: "a value between blanks", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A value is between blanks, where the template puts it on lines of its own.",
     read: "The blanks do not belong to it.",
     diagnostic: None,
     case: "xml_parameters: a value between blanks",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

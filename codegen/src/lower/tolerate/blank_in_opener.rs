@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a blank in an opener",
+pub(super) const RULE: Rule = Rule { name: "a blank in an opener", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "White space is between the token and the bracket of an opener.",
     read: "The same marker.",
     diagnostic: None,
     case: "python_calls: a blank between the token and the bracket of an opener",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

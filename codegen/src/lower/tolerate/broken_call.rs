@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a call that breaks off",
+pub(super) const RULE: Rule = Rule { name: "a call that breaks off", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A call breaks off. Up to the next closer or opener of a call, or the header of another message, all of it is broken markup.",
     read: "Broken markup, up to there.",
     diagnostic: Some("abandoned_call"),
     case: "section_tags: another call is never swallowed",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a call in reasoning",
+pub(super) const RULE: Rule = Rule { name: "a call in reasoning", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A call opens with a special token in reasoning that nothing closed, and no marker closes calls.",
     read: "A call, if the end of the turn or of the output follows.",
     diagnostic: None,
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "the closer of reasoning after a name",
+pub(super) const RULE: Rule = Rule { name: "the closer of reasoning after a name", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The closer of reasoning comes again after the name of a function.",
     read: "Syntax.",
     diagnostic: None,
     case: "arg_key_value: the closer of reasoning after the name of a function",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

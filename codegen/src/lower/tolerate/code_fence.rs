@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a call in a code fence",
+pub(super) const RULE: Rule = Rule { name: "a call in a code fence", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A call that does not begin with a special token is in a code fence of the answer: it is an example.",
     read: "Content: it is an example.",
     diagnostic: None,
     case: "hermes: an example in a code fence is no call",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "the token before the arguments twice",
+pub(super) const RULE: Rule = Rule { name: "the token before the arguments twice", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The token between a function's name and its arguments comes twice: a brace is what comes after it.",
     read: "Syntax.",
     diagnostic: None,
     case: "args_marker: the marker before the arguments comes twice",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a token that ends a text",
+pub(super) const RULE: Rule = Rule { name: "a token that ends a text", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A token of the vocabulary that ends a text follows the end of the turn, or any other special token that the template writes.",
     read: "Syntax, if the output ends there.",
     diagnostic: None,
     case: "section_tags: a token that ends the text may follow",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a tag of a key twice",
+pub(super) const RULE: Rule = Rule { name: "a tag of a key twice", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The tag that opens or closes the name of an argument comes twice.",
     read: "Syntax.",
     diagnostic: None,
     case: "arg_key_value: a tag of a key twice",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a missing marker before the arguments",
+pub(super) const RULE: Rule = Rule { name: "a missing marker before the arguments", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "After a special token and an offered name, the marker before the arguments is missing.",
     read: "A call.",
     diagnostic: None,
     case: "args_marker: the marker before the arguments is missing",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

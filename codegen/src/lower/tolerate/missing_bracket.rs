@@ -1,13 +1,14 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a missing bracket",
+pub(super) const RULE: Rule = Rule { name: "a missing bracket", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The bracket of a call expression that a special token announces is missing: it ends at the closer of the call or of all calls.",
     read: "The call ends at the closer of all calls.",
     diagnostic: Some("missing_marker"),
     case: "python_calls: both brackets that are missing",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

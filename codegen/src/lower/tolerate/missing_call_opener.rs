@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a missing opener of the first call",
+pub(super) const RULE: Rule = Rule { name: "a missing opener of the first call", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "After the special token that opens all calls, the opener of the first is missing, and a special token follows the name.",
     read: "A call.",
     diagnostic: None,
     case: "section_tags: the opener of the first call is missing",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

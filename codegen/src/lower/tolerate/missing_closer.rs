@@ -1,13 +1,14 @@
 use super::prelude::*;
 use crate::plan::STOPPED;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a missing closer",
+pub(super) const RULE: Rule = Rule { name: "a missing closer", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A closer is missing, or an opener that what follows tells.",
     read: "Syntax is not missed.",
     diagnostic: None,
     case: "hermes: a code fence after a call without its closer",
-    apply,
 };
 
 fn apply(_: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a missing closer of a key",
+pub(super) const RULE: Rule = Rule { name: "a missing closer of a key", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The tag that closes the name of an argument is missing before the opener of its value.",
     read: "The value begins there.",
     diagnostic: Some("missing_marker"),
     case: "arg_key_value: the closer of a key is missing",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

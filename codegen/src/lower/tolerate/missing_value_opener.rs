@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a missing opener of a value",
+pub(super) const RULE: Rule = Rule { name: "a missing opener of a value", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A value begins without its opener after the tag that closes its name.",
     read: "The value begins there.",
     diagnostic: Some("missing_marker"),
     case: "arg_key_value: a value without its opener",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

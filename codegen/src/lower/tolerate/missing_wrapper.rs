@@ -1,13 +1,14 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a missing wrapper",
+pub(super) const RULE: Rule = Rule { name: "a missing wrapper", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The marker that opens all calls, or the outer tag of a call, is missing before a tag that opens a call.",
     read: "A call.",
     diagnostic: None,
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -11,14 +11,18 @@ mod prelude;
 use super::canonical::source::Source;
 use crate::plan::Expr;
 
-pub use adding::Rule;
+pub use adding::Description;
+use adding::Rule;
 
 macro_rules! rules {
     ($($module:ident),* $(,)?) => {
         $(mod $module;)*
 
         /// All rules, in their order.
-        pub const RULES: &[Rule] = &[$($module::RULE),*];
+        const RULES: &[Rule] = &[$($module::RULE),*];
+
+        /// The same in words.
+        pub const RULES_IN_WORDS: &[Description] = &[$($module::DESCRIPTION),*];
     };
 }
 

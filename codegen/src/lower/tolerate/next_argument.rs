@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "the next argument ends a value",
+pub(super) const RULE: Rule = Rule { name: "the next argument ends a value", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A raw value has no closer, and another argument that the tool declares opens on a line of its own.",
     read: "The value ends before that line.",
     diagnostic: Some("missing_marker"),
     case: "xml_parameters: a value whose closer is missing ends before the next argument",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "another opener for a name",
+pub(super) const RULE: Rule = Rule { name: "another opener for a name", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "Another call opens with a special token where the name of a call was to come: that call is abandoned.",
     read: "Broken markup, up to there.",
     diagnostic: Some("abandoned_call"),
     case: "args_marker: another call opens where a name was to come",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

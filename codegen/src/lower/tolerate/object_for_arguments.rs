@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "an object in place of arguments",
+pub(super) const RULE: Rule = Rule { name: "an object in place of arguments", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "One object is in place of arguments with tags, or of those of a call expression.",
     read: "It is the arguments.",
     diagnostic: None,
     case: "xml_parameters: an object in place of arguments in tags",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "an opener twice",
+pub(super) const RULE: Rule = Rule { name: "an opener twice", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A marker that opens a call, or all calls, comes twice.",
     read: "Syntax.",
     diagnostic: None,
     case: "hermes: the opener of a call comes twice",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

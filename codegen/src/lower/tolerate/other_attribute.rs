@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "another attribute",
+pub(super) const RULE: Rule = Rule { name: "another attribute", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A tag has a name in another way: `<f=NAME>`, `<f=\"NAME\">`, `<f name=\"NAME\">`, or lacks its bracket at the end of its line.",
     read: "The same tag.",
     diagnostic: None,
     case: "xml_parameters: names in other attributes",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

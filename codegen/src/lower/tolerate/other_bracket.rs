@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "another bracket",
+pub(super) const RULE: Rule = Rule { name: "another bracket", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "Other brackets are around the arguments of a call expression that a special token announces.",
     read: "As the usual brackets. Only an offered name makes a call, if any was offered.",
     diagnostic: None,
     case: "quote_tokens: round brackets",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

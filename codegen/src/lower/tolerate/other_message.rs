@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a header that no template writes",
+pub(super) const RULE: Rule = Rule { name: "a header that no template writes", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A message has a channel or a sender that no template writes, or its recipient comes first.",
     read: "With a recipient that was offered, a call. Without one, the header is broken markup, and text follows.",
     diagnostic: Some("special_token"),
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

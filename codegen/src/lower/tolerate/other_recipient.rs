@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a recipient without its namespace",
+pub(super) const RULE: Rule = Rule { name: "a recipient without its namespace", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A recipient that the template does not write is a tool, if one of that name was offered. If not, its message is left out.",
     read: "A call if a tool of that name was offered. If not, all of the message is broken markup.",
     diagnostic: Some("unknown_tool"),
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

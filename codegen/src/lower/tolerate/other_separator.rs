@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "another separator of calls",
+pub(super) const RULE: Rule = Rule { name: "another separator of calls", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "Between call expressions is a comma or a semicolon that the template does not write.",
     read: "Syntax.",
     diagnostic: None,
     case: "lines_of_calls: a comma between calls",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

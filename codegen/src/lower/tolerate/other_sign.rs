@@ -6,13 +6,14 @@ const BEGIN_LITERALS: [&str; 21] = [
     "False", "None",
 ];
 
-pub(super) const RULE: Rule = Rule {
-    name: "a colon for an equals sign",
+pub(super) const RULE: Rule = Rule { name: "a colon for an equals sign", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "An equals sign is in place of the colon before a literal, or a colon in place of the equals sign.",
     read: "The same argument.",
     diagnostic: None,
     case: "quote_tokens: an equals sign for the colon",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "another token around calls",
+pub(super) const RULE: Rule = Rule { name: "another token around calls", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A special token that the template writes elsewhere is before calls that nothing announces, or after them.",
     read: "Syntax.",
     diagnostic: None,
     case: "bare_json: a token that the template writes elsewhere is before the call",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

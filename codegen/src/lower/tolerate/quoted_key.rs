@@ -1,13 +1,14 @@
 use super::forms::value;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a key in quotes",
+pub(super) const RULE: Rule = Rule { name: "a key in quotes", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The name of an argument in a call expression is in quotes.",
     read: "That argument.",
     diagnostic: None,
     case: "python_calls: names in quotes",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

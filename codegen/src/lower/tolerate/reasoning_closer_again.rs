@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "the closer of reasoning again",
+pub(super) const RULE: Rule = Rule { name: "the closer of reasoning again", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The closer of reasoning comes before anything else that the answer has: at the end of a line, or before a call or the closer itself.",
     read: "Syntax.",
     diagnostic: None,
     case: "qwen3: the closer of reasoning comes again",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

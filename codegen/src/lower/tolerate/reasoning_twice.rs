@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "the opener of reasoning twice",
+pub(super) const RULE: Rule = Rule { name: "the opener of reasoning twice", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The opener of reasoning is written again although the prompt or the model itself has just written it, with the start of the turn or without.",
     read: "Syntax.",
     diagnostic: None,
     case: "qwen3: the opener of reasoning is repeated",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

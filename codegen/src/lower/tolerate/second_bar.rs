@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a second bar",
+pub(super) const RULE: Rule = Rule { name: "a second bar", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A token that has a bar on one side only (`<|name>`) has one on both.",
     read: "The same token.",
     diagnostic: None,
     case: "quote_tokens: the token that opens a call has a second bar",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,13 +1,14 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a tag that closes itself",
+pub(super) const RULE: Rule = Rule { name: "a tag that closes itself", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The tag with the name of a function closes itself: the call has no arguments.",
     read: "A call without arguments.",
     diagnostic: None,
     case: "xml_parameters: a tag that closes itself",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

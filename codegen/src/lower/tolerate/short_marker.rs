@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a token without its words",
+pub(super) const RULE: Rule = Rule { name: "a token without its words", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A special token and words: the words are missing, or come twice.",
     read: "A call if the name of an offered tool follows; reasoning if a line break follows.",
     diagnostic: None,
     case: "quote_tokens: the token that opens a call comes alone",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

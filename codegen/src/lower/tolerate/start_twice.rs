@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "the start of the turn twice",
+pub(super) const RULE: Rule = Rule { name: "the start of the turn twice", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The start of the turn, or the last tag of it, is written again.",
     read: "Syntax.",
     diagnostic: None,
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

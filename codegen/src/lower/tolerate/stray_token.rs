@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a token that closes nothing",
+pub(super) const RULE: Rule = Rule { name: "a token that closes nothing", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The answer has a special token where it closes nothing: broken markup. What ends the turn makes all that follows broken markup too.",
     read: "Broken markup.",
     diagnostic: Some("stray_marker"),
     case: "section_tags: a stray special token is broken markup",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

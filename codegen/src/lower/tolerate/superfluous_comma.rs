@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a comma too many",
+pub(super) const RULE: Rule = Rule { name: "a comma too many", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A comma is between literals where the template writes nothing, or follows the last argument.",
     read: "Syntax.",
     diagnostic: None,
     case: "python_calls: a comma after the last argument",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

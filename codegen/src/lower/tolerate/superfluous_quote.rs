@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a quote token too many",
+pub(super) const RULE: Rule = Rule { name: "a quote token too many", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A quote token follows a value that is between other quotes.",
     read: "Syntax.",
     diagnostic: Some("malformed_arguments"),
     case: "quote_tokens: other quotes",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,13 +1,14 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a tag with a name alone",
+pub(super) const RULE: Rule = Rule { name: "a tag with a name alone", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A tag with the name of an offered tool is without any opener before it.",
     read: "A call if the name was offered.",
     diagnostic: None,
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

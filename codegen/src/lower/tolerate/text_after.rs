@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "text after a call",
+pub(super) const RULE: Rule = Rule { name: "text after a call", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "Text is between calls, or between the arguments and their closer, and the closers are special tokens.",
     read: "Broken markup, if a closer follows within 256 bytes. If not, content.",
     diagnostic: Some("unexpected_text"),
     case: "section_tags: text between calls and after arguments is broken markup",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "the turn ends in a value",
+pub(super) const RULE: Rule = Rule { name: "the turn ends in a value", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "The turn ends while a raw value is read.",
     read: "The value ends there, and the call is incomplete.",
     diagnostic: None,
     case: "xml_parameters: the turn ends in a value",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

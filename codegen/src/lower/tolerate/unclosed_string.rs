@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a string without its closing token",
+pub(super) const RULE: Rule = Rule { name: "a string without its closing token", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A string has no closing quote token, and the output or the turn ends after the call: the string ends where the call does.",
     read: "The string ends where the call does.",
     diagnostic: Some("missing_marker"),
     case: "quote_tokens: a string without its closing quote token ends with its call",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

@@ -1,13 +1,14 @@
 use super::other_sign::before_literal;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "a value without its quotes",
+pub(super) const RULE: Rule = Rule { name: "a value without its quotes", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "Values are without the quote that the template writes around every value: other literals, also after the other sign.",
     read: "The same arguments.",
     diagnostic: None,
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {

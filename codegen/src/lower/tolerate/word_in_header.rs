@@ -1,12 +1,13 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule {
-    name: "another word in a header",
+pub(super) const RULE: Rule = Rule { name: "another word in a header", apply };
+
+pub(super) const DESCRIPTION: Description = Description {
+    rule: RULE.name,
     written: "A header has a word after the recipient that no template writes, alone or after the token that announces such a word.",
     read: "Syntax.",
     diagnostic: None,
     case: "",
-    apply,
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
