@@ -72,6 +72,10 @@ impl Expr {
 
     /// One of these expressions too.
     pub fn or(self, others: impl IntoIterator<Item = Expr>) -> Self {
+        self.or_all(others.into_iter().collect())
+    }
+
+    fn or_all(self, others: Vec<Expr>) -> Self {
         let mut choices = match self {
             Expr::Choice(choices) => choices,
             other => vec![other],

@@ -77,7 +77,7 @@ pub(super) fn is_tolerated(expr: &Expr) -> bool {
 }
 
 /// Adds forms of markers to all that are in a plan.
-pub(super) fn or_forms(spec: &Source<'_>, turn: &mut Expr, forms: impl Fn(MarkerKey, &str) -> Vec<String>) {
+pub(super) fn or_forms(spec: &Source<'_>, turn: &mut Expr, forms: &dyn Fn(MarkerKey, &str) -> Vec<String>) {
     turn.each(&mut |part, inner| {
         let PlanPart::Marker(key) = part else { return };
         let text = spec.marker(key);
@@ -118,7 +118,7 @@ pub(super) fn first_literal(expr: &Expr) -> Option<&Literal> {
 }
 
 /// A call from the marker before its name on, with another marker there, and if given, another way to begin.
-pub(super) fn by_name(named: &Expr, start: Option<Action>, prefix: impl Fn(Expr) -> Expr) -> Expr {
+pub(super) fn by_name(named: &Expr, start: Option<Action>, prefix: &dyn Fn(Expr) -> Expr) -> Expr {
     let Expr::Sequence(items) = named else { return named.clone() };
     let mut items = items.clone();
     if let Some(first) = items.first_mut() {

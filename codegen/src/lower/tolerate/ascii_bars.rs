@@ -11,7 +11,7 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    or_forms(spec, turn, |_, text| {
+    or_forms(spec, turn, &|_, text| {
         let core = MarkerText::new(text).core;
         let folded = core.replace('｜', "|").replace('▁', "_");
         let is_new = folded != core && spec.markers().all(|(_, text)| !text.contains(&folded));

@@ -11,7 +11,7 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    or_forms(spec, turn, |key, text| {
+    or_forms(spec, turn, &|key, text| {
         let core = MarkerText::new(text).core;
         let token = tags_in(core).first().copied().filter(|token| is_special(token));
         let bracket = token.and_then(|token| core.strip_prefix(token));

@@ -21,7 +21,7 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    or_forms(spec, turn, |key, text| match KEYS.contains(&key) {
+    or_forms(spec, turn, &|key, text| match KEYS.contains(&key) {
         true => forms(MarkerText::new(text).core),
         false => Vec::new(),
     });

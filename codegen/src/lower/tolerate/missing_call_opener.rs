@@ -13,7 +13,7 @@ pub(super) const DESCRIPTION: Description = Description {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some(named) = turn.find(PlanPart::Named).cloned().filter(|_| is_told_by_suffix(spec)) else { return };
     let known = (spec.tools.call_id.position != CallIdPosition::InName).then_some(Action::StartKnown);
-    let call = by_name(&named, known, |prefix| own_and_others(&prefix).0);
+    let call = by_name(&named, known, &|prefix| own_and_others(&prefix).0);
     turn.change(&[PlanPart::AfterSection], &mut |first| first.or([call.clone()]));
 }
 

@@ -17,7 +17,11 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let (start_is_tag, prefix_is_tag) = (is_tag(&start), is_tag(&prefix));
     if spec.tools.format == ToolFormat::JsonNative {
         if start_is_tag {
-            turn.change(&[PlanPart::Wrapper], &mut |wrapper| wrapper.or([Expr::empty().tolerated()]));
+            turn.change(&[PlanPart::Wrapper], &mut |wrapper| match is_empty(&wrapper) {
+                // White space alone wraps nothing.
+                true => Expr::empty(),
+                false => wrapper.or([Expr::empty().tolerated()]),
+            });
         }
         return;
     }

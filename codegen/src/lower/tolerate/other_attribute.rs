@@ -11,7 +11,7 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    or_forms(spec, turn, |key, text| match key {
+    or_forms(spec, turn, &|key, text| match key {
         MarkerKey::FunctionNamePrefix => attributes(text, spec.marker(MarkerKey::FunctionNameSuffix)),
         MarkerKey::ArgumentNamePrefix => attributes(text, spec.marker(MarkerKey::ArgumentNameSuffix)),
         MarkerKey::FunctionNameSuffix => ends_of_tag(spec.marker(MarkerKey::FunctionNamePrefix), text),

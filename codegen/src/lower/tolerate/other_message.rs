@@ -13,7 +13,7 @@ pub(super) const DESCRIPTION: Description = Description {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some(named) = turn.find(PlanPart::Named).cloned() else { return };
     let call = |rest: Expr, answer: Expr| {
-        let mut call = by_name(&named, Some(Action::StartRecipient), |_| Expr::empty());
+        let mut call = by_name(&named, Some(Action::StartRecipient), &|_| Expr::empty());
         call.change(&[PlanPart::NameEnd], &mut |_| rest.clone());
         match call {
             Expr::Sequence(mut items) => {
@@ -24,13 +24,13 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
             other => other,
         }
     };
-    let Some(message) = message(spec, call) else { return };
+    let Some(message) = message(spec, &call) else { return };
     turn.change(&[PlanPart::Calls], &mut |calls| calls.or([message.clone()]));
 }
 
 /// With a recipient, `call` reads on from its name up to what ends the header, or to the channel of the answer, which has no
 /// recipient. Without one, the header is broken markup, and text follows.
-fn message(spec: &Source<'_>, call: impl Fn(Expr, Expr) -> Expr) -> Option<Expr> {
+fn message(spec: &Source<'_>, call: &dyn Fn(Expr, Expr) -> Expr) -> Option<Expr> {
     let header = &spec.content.header;
     let end = MarkerText::new(&header.end).core;
     let (to, namespace) = recipient(spec).filter(|_| !end.is_empty())?;

@@ -18,7 +18,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         if !has_others {
             return named;
         }
-        let other = by_name(&named, Some(Action::StartKnown), |prefix| own_and_others(&prefix).1);
-        by_name(&named, None, |prefix| own_and_others(&prefix).0).or([other])
+        let other = by_name(&named, Some(Action::StartKnown), &|prefix| own_and_others(&prefix).1);
+        by_name(&named, None, &|prefix| own_and_others(&prefix).0).or([other])
     });
 }

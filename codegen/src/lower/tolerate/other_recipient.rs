@@ -13,7 +13,7 @@ pub(super) const DESCRIPTION: Description = Description {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let others = headers(spec);
     let Some(named) = turn.find(PlanPart::Named).cloned().filter(|_| !others.is_empty()) else { return };
-    let call = by_name(&named, Some(Action::StartRecipient), |_| Expr::Choice(others.clone()));
+    let call = by_name(&named, Some(Action::StartRecipient), &|_| Expr::Choice(others.clone()));
     turn.change(&[PlanPart::First, PlanPart::Next], &mut |own| own.or([call.clone()]));
 }
 

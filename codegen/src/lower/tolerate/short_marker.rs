@@ -11,7 +11,7 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    or_forms(spec, turn, |key, text| match key {
+    or_forms(spec, turn, &|key, text| match key {
         MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::ReasoningStart | MarkerKey::FunctionNamePrefix => {
             forms(spec, key, text)
         }

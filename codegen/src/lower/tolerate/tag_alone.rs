@@ -19,7 +19,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     // A tag with a name may be prose about the tag. So what follows must confirm it.
-    let mut call = by_name(&named, Some(Action::StartKnown), |prefix| prefix);
+    let mut call = by_name(&named, Some(Action::StartKnown), &|prefix| prefix);
     call.change(&[PlanPart::NameEnd], &mut confirmed);
     turn.change(&[PlanPart::First], &mut |first| Expr::Choice(vec![call.clone(), first]));
 }
