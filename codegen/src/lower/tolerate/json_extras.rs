@@ -1,5 +1,6 @@
 use super::forms::marker;
 use super::prelude::*;
+use crate::lower::canonical::build::symbol;
 
 /// How a Python dict begins, if it is not JSON.
 const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];
@@ -34,7 +35,8 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
 /// Several objects after one opener, in a list, or one after the other if each has an opener of its own.
 fn several(items: Vec<Expr>, is_tagged: bool) -> Expr {
     let Some((object, end)) = items.split_first() else { return Expr::empty() };
-    let symbol = |core| part(MarkerKey::CallPunctuation, core);
+    // Not marked yet: grammars allow a list too.
+    let symbol = |core| symbol(core, Role::Inner);
     let next = symbol(",").or(is_tagged.then(|| marked(opening_brace())));
     let more = vec![Expr::Action(Action::EndCall), Expr::Action(Action::Speculate), next, object.clone()];
     let close = symbol("]").named(PlanPart::ListEnd).optional();

@@ -17,7 +17,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let outer = (!is_empty(&end) && !core(spec, MarkerKey::FunctionClose).is_empty())
-        .then(|| Expr::Sequence(vec![end, Expr::Action(Action::EndCall)]).tolerated());
+        .then(|| Expr::Sequence(vec![end, Expr::Action(Action::EndCall)]));
     turn.change(&[PlanPart::Closers], &mut |closers| {
         let nothing_closes = closers == Expr::Choice(vec![Expr::Action(Action::EndCall)]);
         let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete).tolerated());

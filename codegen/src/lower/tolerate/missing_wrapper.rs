@@ -20,7 +20,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
             turn.change(&[PlanPart::Wrapper], &mut |wrapper| match is_empty(&wrapper) {
                 // White space alone wraps nothing.
                 true => Expr::empty(),
-                false => wrapper.or([Expr::empty().tolerated()]),
+                false => wrapper.or([Expr::empty()]),
             });
         }
         return;
