@@ -224,7 +224,11 @@ impl Writer<'_> {
                 continue;
             };
             self.separate(&mut first);
-            match self.end_of_quoted(parts, at) {
+            let after_word = match text.get(..at.1).and_then(|before| before.chars().next_back()) {
+                Some(before) => before.is_alphanumeric(),
+                None => at.0.checked_sub(1).is_some_and(|before| self.ends_in_word(parts[before], RULES_DEEP)),
+            };
+            match self.end_of_quoted(parts, at).filter(|_| !after_word) {
                 Some(end) => {
                     self.quoted(between(self.builder, parts, at, end));
                     at = end;
@@ -237,6 +241,23 @@ impl Writer<'_> {
         }
         if first {
             self.out.push_str("\"\"");
+        }
+    }
+
+    /// Whether an expression may end in a letter. A quote after that closes something, such as the attribute of a tag, and what follows
+    /// up to the next quote is no string.
+    fn ends_in_word(&self, expr: Expr, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        match self.builder.kind(expr) {
+            ExprKind::Text(text) => text.chars().next_back().is_some_and(char::is_alphanumeric),
+            ExprKind::Class(class) => class.contains('a'),
+            ExprKind::Sequence(parts) => parts.last().is_some_and(|last| self.ends_in_word(*last, depth)),
+            ExprKind::Choice(parts) => parts.iter().any(|part| self.ends_in_word(*part, depth)),
+            ExprKind::Repeat(this) => self.ends_in_word(this.body, depth),
+            ExprKind::Rule(rule) => {
+                let rule = self.builder.get(rule).and_then(|rule| rule.expr);
+                rule.is_some_and(|expr| self.ends_in_word(expr, depth))
+            }
         }
     }
 
@@ -480,6 +501,9 @@ impl Writer<'_> {
         }
     }
 }
+
+/// How deeply rules are followed to see whether one may end in a letter: names are close by.
+const RULES_DEEP: usize = 5;
 
 const SPACE: [char; 4] = ['\t', '\n', '\r', ' '];
 

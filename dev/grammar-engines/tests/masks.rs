@@ -10,8 +10,9 @@ use std::fs;
 
 use serde_json::json;
 use support::{All, Engines, Failure, demands_calls, markers, models};
+use unjinja_grammar::{GrammarOptions, ToolChoice};
 use unjinja_grammar_engines::Verdict;
-use unjinja_runtime::{ChatParser, Options};
+use unjinja_runtime::{ChatParser, Options, Tools};
 use unjinja_testkit::grammars::{requests, tools};
 use unjinja_testkit::random::Random;
 
@@ -99,6 +100,35 @@ fn sentences_of_one_engine_are_accepted_by_the_others() -> Result<(), Failure> {
     assert!(xgrammar > 100 && llguidance > 100, "{drawn:?}");
     assert!(fenced * 50 < read, "{fenced} of {read}");
     assert!(asked * 50 < read, "{asked} of {read}");
+    Ok(())
+}
+
+/// A quote that closes an attribute begins no string, so white space may follow it in every engine.
+#[test]
+fn white_space_may_follow_an_attribute() -> Result<(), Failure> {
+    let engines = Engines::new()?;
+    let tool =
+        json!({"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}});
+    let tools = Tools::from_openai(&json!([tool]))?;
+    let options = GrammarOptions::new().tool_choice(ToolChoice::Required);
+    let (attribute, mut count) = ("=\"now\"", 0);
+    for parser in &models()? {
+        let Some(all) = All::make(&engines, parser, Some(&tools), &options)? else { continue };
+        let Some(text) = all.sentences(5, 200).take(20).find(|text| text.matches(attribute).count() == 1) else {
+            continue;
+        };
+        for blank in [" ", "\n", " \n "] {
+            let text = text.replace(attribute, &format!("{attribute}{blank}"));
+            let mut recogniser = all.rules.recogniser();
+            if !(recogniser.push(&text).is_ok() && recogniser.complete()) {
+                continue;
+            }
+            count += 1;
+            assert_eq!(all.xgrammar.read(&text), Verdict::Complete, "{}: {text:?}", parser.info().name);
+            assert_eq!(all.llguidance.read(&text), Ok(Verdict::Complete), "{}: {text:?}", parser.info().name);
+        }
+    }
+    assert!(count > 2, "{count} texts");
     Ok(())
 }
 
