@@ -285,7 +285,7 @@ impl Builder {
                             });
                         }
                         if let (Hole::Text(_), Some(end)) = (&reads, &closure.end) {
-                            self.ends(index, &closure.eager.then(end));
+                            self.states[index].end = Some(closure.eager.then(end).actions().into());
                         }
                     }
                 }
@@ -300,17 +300,9 @@ impl Builder {
                     let next = self.state(Key::Hole(*hole));
                     self.states[index].otherwise = vec![transition("", way, next, true)].into();
                 }
-                if let Some(end) = &closure.end {
-                    self.ends(index, end);
-                }
+                self.states[index].end = closure.end.as_ref().map(|way| Cow::Owned(way.actions()));
             }
         }
-    }
-
-    /// Lets the turn end at a state.
-    fn ends(&mut self, state: usize, way: &Way) {
-        self.states[state].end = Some(way.actions().into());
-        self.states[state].unclosed = way.is_unclosed();
     }
 
     fn is_text(&self, index: usize) -> bool {

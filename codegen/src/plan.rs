@@ -18,9 +18,6 @@ pub struct Plan {
     pub turn: Expr,
 }
 
-/// The rule by which the last closer of a turn may be missing: it is a special token, and a server keeps the token at which it stops.
-pub(crate) const STOPPED: &str = "a token at which a server stops";
-
 /// An expression of the grammar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -91,6 +88,16 @@ impl Expr {
                 *inner = change(std::mem::replace(inner, Expr::empty()));
             }
         });
+    }
+
+    /// Lets one of these be in place of each part of these kinds.
+    pub(crate) fn also(&mut self, parts: &[PlanPart], others: Vec<Expr>) {
+        self.change(parts, &mut |own| own.or_all(others.clone()));
+    }
+
+    /// Puts this after each part of these kinds.
+    pub(crate) fn follow(&mut self, parts: &[PlanPart], after: Expr) {
+        self.change(parts, &mut |own| Expr::Sequence(vec![own, after.clone()]));
     }
 
     /// Visits all parts, a part within another one first.

@@ -247,8 +247,6 @@ pub struct State {
     pub end: Option<List<Action>>,
     /// White space before a marker is text here: nothing has been read yet.
     pub exact: bool,
-    /// Where a turn ends here, no template ends it so: a closer is missing.
-    pub unclosed: bool,
 }
 
 impl State {
@@ -262,7 +260,6 @@ impl State {
             otherwise: Rows::NONE,
             end: None,
             exact: false,
-            unclosed: false,
         }
     }
 
@@ -295,12 +292,6 @@ impl State {
     /// Says that a turn may end here, and what to do then.
     pub const fn end(mut self, actions: &'static [Action]) -> Self {
         set(&mut self.end, Some(list(actions)));
-        self
-    }
-
-    /// Says that no template ends a turn here.
-    pub const fn unclosed(mut self) -> Self {
-        self.unclosed = true;
         self
     }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi::Action;
 
-use crate::plan::{Expr, Literal, PlanHole, STOPPED};
+use crate::plan::{Expr, Literal, PlanHole};
 
 /// The grammar as a graph. An edge consumes nothing, a literal, or what fills a hole.
 #[derive(Default)]
@@ -69,11 +69,6 @@ impl Way {
             Step::Tolerate(_) => None,
         };
         self.0.iter().filter_map(action).collect()
-    }
-
-    /// Whether a turn that ends after it may lack more than the token at which a server stops.
-    pub(super) fn is_unclosed(&self) -> bool {
-        self.0.iter().any(|step| matches!(step, Step::Tolerate(rule) if *rule != STOPPED))
     }
 
     /// The rule that tolerates it; `None` if templates go it.

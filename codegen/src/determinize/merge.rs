@@ -95,7 +95,7 @@ fn are_alike(one: &State, other: &State) -> bool {
         (one.key, &one.actions, one.origin) == (other.key, &other.actions, other.origin)
     };
     let [of_one, of_other] = [one, other].map(|state| state.all_transitions());
-    (&one.hole, &one.end, one.exact, one.unclosed) == (&other.hole, &other.end, other.exact, other.unclosed)
+    (&one.hole, &one.end, one.exact) == (&other.hole, &other.end, other.exact)
         && one.transitions.len() == other.transitions.len()
         && one.otherwise.len() == other.otherwise.len()
         && of_one.zip(of_other).all(same)

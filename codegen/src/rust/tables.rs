@@ -70,9 +70,6 @@ impl Tables {
         if state.exact {
             tokens.extend(quote!(.exact()));
         }
-        if state.unclosed {
-            tokens.extend(quote!(.unclosed()));
-        }
         if !state.transitions.is_empty() {
             let rows = state.arrows().map(|(marker, transition)| {
                 let head = Literal::u16_unsuffixed(head(marker.core.as_bytes()));

@@ -50,7 +50,7 @@ impl<'a> TurnRules<'a> {
     }
 
     fn end(&mut self, at: Position, node: &State, alternatives: &mut Vec<Alternative>) {
-        let Some(actions) = node.end.as_ref().filter(|_| !node.unclosed) else { return };
+        let Some(actions) = &node.end else { return };
         let to = self.perform(actions, at);
         if to.is_some_and(|to| self.may_end(to)) {
             alternatives.push(vec![self.space()]);

@@ -202,7 +202,7 @@ impl TurnRules<'_> {
     pub(super) fn turn_may_end_in(&self, key: NodeKey) -> bool {
         let NodeKey::Text(at, _) = key else { return false };
         let state = self.state(at.state);
-        matches!(state.hole, Some(Hole::Text(_))) && state.end.is_some() && !state.unclosed && self.may_end(at)
+        matches!(state.hole, Some(Hole::Text(_))) && state.end.is_some() && self.may_end(at)
     }
 
     pub(super) fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {

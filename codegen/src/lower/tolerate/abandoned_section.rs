@@ -24,5 +24,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let end = Literal { peek: true, role: Role::Inner, ..end };
         Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)])
     };
-    turn.change(&[PlanPart::AfterSection], &mut |call| call.or(ends_before_more(spec).into_iter().map(ended)));
+    turn.also(&[PlanPart::AfterSection], ends_before_more(spec).into_iter().map(ended).collect());
 }

@@ -148,3 +148,14 @@ pub(super) fn start_of(after_name: &Expr) -> Option<&Action> {
         _ => None,
     }
 }
+
+/// Ends the text of the answer at literals of this role, too.
+pub(super) fn stop_answer_at(turn: &mut Expr, role: Role) {
+    turn.change(&[PlanPart::Answer], &mut |text| match text {
+        Expr::Hole(mut hole) => {
+            hole.until.push(role);
+            Expr::Hole(hole)
+        }
+        other => other,
+    });
+}

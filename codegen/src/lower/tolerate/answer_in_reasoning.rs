@@ -17,5 +17,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let opener = Literal { peek: true, ..tolerated(MarkerKey::ContentStart, opener, Role::ReasoningEnd) };
     let end = Expr::Sequence(vec![Expr::Literal(opener), Expr::Action(Action::CloseReasoning)]);
-    turn.change(&[PlanPart::ReasoningEnd], &mut |close| close.or([end.clone()]));
+    turn.also(&[PlanPart::ReasoningEnd], vec![end]);
 }

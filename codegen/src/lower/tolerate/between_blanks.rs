@@ -29,5 +29,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         Expr::Action(Action::EndArgument),
         Expr::Choice(closers.chain(unclosed).collect()),
     ]);
-    turn.change(&[PlanPart::AfterKey], &mut |own| own.or([value.clone()]));
+    turn.also(&[PlanPart::AfterKey], vec![value]);
 }

@@ -27,5 +27,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     // Nothing leads here: a parser goes to this place where it gives up a call.
     let rest = up_to(openers, tags(spec, &keys), HoleRole::BrokenCall);
     let broken = Expr::Sequence(vec![rest, leftovers(spec)]);
-    turn.change(&[PlanPart::Sections], &mut |sections| sections.or([broken.clone()]));
+    turn.also(&[PlanPart::Sections], vec![broken]);
 }

@@ -11,5 +11,5 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[PlanPart::Calls], &mut |calls| Expr::Sequence(vec![calls, leftovers(spec)]));
+    turn.follow(&[PlanPart::Calls], leftovers(spec));
 }

@@ -11,13 +11,7 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[PlanPart::Answer], &mut |text| match text {
-        Expr::Hole(mut hole) => {
-            hole.until.push(Role::Fence);
-            Expr::Hole(hole)
-        }
-        other => other,
-    });
+    stop_answer_at(turn, Role::Fence);
     if spec.tools.format == ToolFormat::None || spec.is_announced() || holds_fences(spec) {
         return;
     }
@@ -28,5 +22,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let hole = Expr::Hole(PlanHole::text(Channel::Content, until, Openers::Tokens));
     let close = Expr::Sequence(vec![fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]).optional();
     let code = Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close]);
-    turn.change(&[PlanPart::Sections], &mut |sections| sections.or([code.clone()]));
+    turn.also(&[PlanPart::Sections], vec![code]);
 }

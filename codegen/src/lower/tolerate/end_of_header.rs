@@ -15,6 +15,6 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if is_special(end) {
         let end = tolerated(MarkerKey::ContentStart, end, Role::ContentWrapper);
         let end = Expr::Literal(Literal { in_text: InText::Text, ..end });
-        turn.change(&[PlanPart::Sections], &mut |sections| sections.or([end.clone()]));
+        turn.also(&[PlanPart::Sections], vec![end]);
     }
 }

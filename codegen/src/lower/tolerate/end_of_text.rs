@@ -24,5 +24,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let tokens: BTreeSet<&str> = ends_of_text(spec).into_iter().chain(others).filter(|token| !is_end(token)).collect();
     let tails = tokens.into_iter().map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
     let tails = Expr::Choice(tails.collect()).optional();
-    turn.change(&[PlanPart::End], &mut |end| Expr::Sequence(vec![end, tails.clone()]));
+    turn.follow(&[PlanPart::End], tails);
 }

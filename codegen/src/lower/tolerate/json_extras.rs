@@ -28,7 +28,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         }
         other => Expr::Sequence(vec![fence(spec), other]),
     });
-    turn.change(&[PlanPart::ListEnd], &mut |end| Expr::Sequence(vec![end, after_json(spec, is_marked)]));
+    turn.follow(&[PlanPart::ListEnd], after_json(spec, is_marked));
     turn.change(&[PlanPart::Object], &mut |_| object(spec, is_marked));
 }
 

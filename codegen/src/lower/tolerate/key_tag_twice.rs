@@ -15,7 +15,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let core = core(spec, key);
         if tags_in(core) == [core] && is_tag(&part(key, core)) {
             let again = || part(key, core).repeated();
-            turn.change(&[PlanPart::Marker(key)], &mut |own| Expr::Sequence(vec![own, again()]));
+            turn.follow(&[PlanPart::Marker(key)], again());
         }
     }
 }

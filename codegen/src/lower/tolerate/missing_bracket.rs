@@ -30,5 +30,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = |(key, core): &(MarkerKey, &str)| {
         Expr::Sequence(vec![ahead(*key, core), missing(own), end_of_call(call_end.clone())])
     };
-    turn.change(&[PlanPart::Closers], &mut |closers| closers.or(cores.iter().map(end)));
+    turn.also(&[PlanPart::Closers], cores.iter().map(end).collect());
 }

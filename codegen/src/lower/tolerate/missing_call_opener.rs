@@ -14,7 +14,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some(named) = turn.find(PlanPart::Named).cloned().filter(|_| is_told_by_suffix(spec)) else { return };
     let known = (spec.tools.call_id.position != CallIdPosition::InName).then_some(Action::StartKnown);
     let call = by_name(&named, known, &|prefix| own_and_others(&prefix).0);
-    turn.change(&[PlanPart::AfterSection], &mut |first| first.or([call.clone()]));
+    turn.also(&[PlanPart::AfterSection], vec![call]);
 }
 
 /// Whether the special token after a name tells a call that lacks its own opener, after the special token that opens all calls.

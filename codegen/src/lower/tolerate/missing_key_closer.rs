@@ -14,6 +14,6 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let closer = MarkerText::new(&spec.tools.arguments.name_suffix).core;
     let opener = ahead(MarkerKey::ArgumentValuePrefix, core(spec, MarkerKey::ArgumentValuePrefix));
     if closer.starts_with("</") && is_tag(&opener) {
-        turn.change(&[PlanPart::KeyEnd], &mut |own| own.or([Expr::Sequence(vec![opener.clone(), missing(closer)])]));
+        turn.also(&[PlanPart::KeyEnd], vec![Expr::Sequence(vec![opener.clone(), missing(closer)])]);
     }
 }

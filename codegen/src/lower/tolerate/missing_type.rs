@@ -23,7 +23,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     };
     let Some(ends) = ends(spec, &own) else { return };
-    turn.change(&[PlanPart::AfterKey], &mut |typed| typed.or([value(spec, by_schema(spec), ends.clone())]));
+    turn.also(&[PlanPart::AfterKey], vec![value(spec, by_schema(spec), ends.clone())]);
 }
 
 /// What follows the name of an argument in a tag that lacks its type, or has it without quotes.

@@ -13,7 +13,7 @@ pub(super) const DESCRIPTION: Description = Description {
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = without_closer(spec);
     if !is_empty(&end) {
-        turn.change(&[PlanPart::ValueEnd], &mut |own| own.or([end.clone()]));
+        turn.also(&[PlanPart::ValueEnd], vec![end]);
     }
 }
 

@@ -25,5 +25,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         ..tolerated(MarkerKey::ArgumentNamePrefix, next.core, Role::Inner)
     };
     let end = Expr::Sequence(vec![Expr::Literal(line), missing(own.core)]);
-    turn.change(&[PlanPart::ValueEnd], &mut |closers| closers.or([end.clone()]));
+    turn.also(&[PlanPart::ValueEnd], vec![end]);
 }

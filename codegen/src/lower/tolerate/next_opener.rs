@@ -16,5 +16,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         Expr::Sequence(vec![Expr::Literal(opener), Expr::Action(Action::Unparsed)])
     };
     let openers = || openers(spec).into_iter().filter(|opener| is_special(&opener.core)).map(abandoned);
-    turn.change(&[PlanPart::AfterName], &mut |call| call.or(openers()));
+    turn.also(&[PlanPart::AfterName], openers().collect());
 }

@@ -20,5 +20,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         _ if spec.is_expression() => object(Hole::Python),
         _ => return,
     };
-    turn.change(&[PlanPart::Arguments], &mut |list| list.or([object.clone()]));
+    turn.also(&[PlanPart::Arguments], vec![object]);
 }

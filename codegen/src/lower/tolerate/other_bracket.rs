@@ -28,6 +28,6 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
             [MarkerKey::CallEnd, MarkerKey::SectionEnd].iter().any(|key| spec.marker(*key).trim().starts_with(bracket))
         };
         let others = || brackets.iter().filter(|bracket| **bracket != core && !follows(bracket));
-        turn.change(&[place], &mut |own| own.or(others().map(|bracket| part(key, bracket))));
+        turn.also(&[place], others().map(|bracket| part(key, bracket)).collect());
     }
 }

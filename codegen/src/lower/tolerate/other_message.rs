@@ -25,7 +25,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         }
     };
     let Some(message) = message(spec, &call) else { return };
-    turn.change(&[PlanPart::Calls], &mut |calls| calls.or([message.clone()]));
+    turn.also(&[PlanPart::Calls], vec![message]);
 }
 
 /// With a recipient, `call` reads on from its name up to what ends the header, or to the channel of the answer, which has no

@@ -14,7 +14,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let others = headers(spec);
     let Some(named) = turn.find(PlanPart::Named).cloned().filter(|_| !others.is_empty()) else { return };
     let call = by_name(&named, Some(Action::StartRecipient), &|_| Expr::Choice(others.clone()));
-    turn.change(&[PlanPart::First, PlanPart::Next], &mut |own| own.or([call.clone()]));
+    turn.also(&[PlanPart::First, PlanPart::Next], vec![call]);
 }
 
 /// The beginnings of headers with a recipient outside of the namespace that the template writes, up to its name.

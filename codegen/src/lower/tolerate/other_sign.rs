@@ -22,7 +22,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         "=" if spec.tools.format == ToolFormat::CallExpression => ":",
         _ => return,
     };
-    turn.change(&[PlanPart::KeyEnd], &mut |own| own.or([before_literal(other, &spec.tools.arguments.quote)]));
+    turn.also(&[PlanPart::KeyEnd], vec![before_literal(other, &spec.tools.arguments.quote)]);
 }
 
 /// A sign that the template does not write, where a literal follows.

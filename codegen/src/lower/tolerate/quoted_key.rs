@@ -24,5 +24,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     };
     let token = spec.tools.arguments.quote.trim();
     let quotes = || ["\"", "'"].into_iter().chain(Some(token).filter(|token| is_special(token)));
-    turn.change(&[PlanPart::Argument], &mut |own| own.or(quotes().map(quoted)));
+    turn.also(&[PlanPart::Argument], quotes().map(quoted).collect());
 }

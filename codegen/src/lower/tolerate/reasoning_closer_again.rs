@@ -25,5 +25,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let mut next = vec![text.core.to_owned()];
     next.extend(openers(spec).into_iter().map(|opener| opener.core));
     let before = Literal { followed_by: next, ..again };
-    turn.change(&[PlanPart::Sections], &mut |sections| sections.or([line.clone(), before.clone()].map(Expr::Literal)));
+    turn.also(&[PlanPart::Sections], [line, before].map(Expr::Literal).into());
 }

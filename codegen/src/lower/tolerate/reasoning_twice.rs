@@ -14,7 +14,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let again = openers(spec);
     if !again.is_empty() {
         let again = Expr::Choice(again).repeated();
-        turn.change(&[PlanPart::ReasoningStart], &mut |own| Expr::Sequence(vec![own, again.clone()]));
+        turn.follow(&[PlanPart::ReasoningStart], again);
     }
 }
 

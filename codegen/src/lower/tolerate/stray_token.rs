@@ -11,13 +11,7 @@ pub(super) const DESCRIPTION: Description = Description {
 };
 
 fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[PlanPart::Answer], &mut |text| match text {
-        Expr::Hole(mut hole) => {
-            hole.until.push(Role::Stray);
-            Expr::Hole(hole)
-        }
-        other => other,
-    });
+    stop_answer_at(turn, Role::Stray);
     let ends = ends_before_more(spec);
     let is_end = |tag: &Literal| ends.iter().any(|end| end.core == tag.core);
     // The parts of a header are not markers by themselves.
@@ -33,5 +27,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let over = Expr::Choice(ends.iter().cloned().map(Expr::Literal).collect());
     let end = Expr::Sequence(vec![over, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
     let all: Vec<Expr> = strays.chain(has_ends.then_some(end)).collect();
-    turn.change(&[PlanPart::Sections], &mut |sections| sections.or(all.clone()));
+    turn.also(&[PlanPart::Sections], all);
 }

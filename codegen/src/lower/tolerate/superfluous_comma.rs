@@ -24,6 +24,6 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let keys = [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose];
     let key = keys.into_iter().find(|key| !spec.marker(*key).trim().is_empty()).filter(|_| spec.is_expression());
     if let Some(key) = key {
-        turn.change(&[PlanPart::NextArgument], &mut |next| next.or([ahead(key, spec.marker(key).trim())]));
+        turn.also(&[PlanPart::NextArgument], vec![ahead(key, spec.marker(key).trim())]);
     }
 }

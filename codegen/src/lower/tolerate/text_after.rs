@@ -26,7 +26,7 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     });
     let between = self::text(spec, &[MarkerKey::SectionEnd]);
     if !is_empty(&between) {
-        turn.change(&[PlanPart::Call], &mut |call| Expr::Sequence(vec![call, between.clone().optional()]));
+        turn.follow(&[PlanPart::Call], between.optional());
     }
 }
 

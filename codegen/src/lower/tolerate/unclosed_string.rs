@@ -26,5 +26,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
         Expr::Sequence(vec![Expr::Literal(Literal { peek: true, ..end }), missing(quote)])
     });
     let ends: Vec<Expr> = ends.collect();
-    turn.change(&[PlanPart::LiteralEnd], &mut |closers| closers.or(ends.clone()));
+    turn.also(&[PlanPart::LiteralEnd], ends);
 }

@@ -26,5 +26,5 @@ fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.is_expression() {
         literals.push(literal(before_literal(if sign == "=" { ":" } else { "=" }, quote)));
     }
-    turn.change(&[PlanPart::AfterKey], &mut |own| own.or(literals.clone()));
+    turn.also(&[PlanPart::AfterKey], literals);
 }
