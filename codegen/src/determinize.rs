@@ -18,7 +18,7 @@ use unjinja_runtime::abi::{
 use unjinja_spec::MarkerKey;
 
 use crate::error::LowerProblem;
-use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role};
+use crate::plan::{HoleRole, Literal, Openers, Plan, PlanHole, Role, RuleId};
 use graph::{Closure, Continuation, Edge, Graph, Way};
 
 /// The states of a plan, and those with a special meaning.
@@ -40,7 +40,7 @@ pub(crate) struct States {
 }
 
 /// For each marker of a state, the rule that tolerates it; `None` if a template writes it.
-pub(crate) type Rules = Vec<Option<&'static str>>;
+pub(crate) type Rules = Vec<Option<RuleId>>;
 
 /// What a state means: a node, or a hole that is being filled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -316,7 +316,7 @@ impl Builder {
         let ends_turn = |(_, literal, _): &Continuation| self.graph.literals[*literal].role == Role::TurnEnd;
         let (ends, others): (Vec<_>, Vec<_>) = continuations.into_iter().partition(ends_turn);
         // The literal, the node after it, where it leads, whether a template writes it, whatever the transition does, and the rule.
-        let mut found: Vec<(usize, usize, Transition, bool, Option<&'static str>)> = Vec::new();
+        let mut found: Vec<(usize, usize, Transition, bool, Option<RuleId>)> = Vec::new();
         for (way, index, to) in ends.into_iter().chain(others) {
             let (after, next) = self.target(to);
             let literal = &self.graph.literals[index];

@@ -33,16 +33,16 @@ pub mod rust;
 mod specs;
 
 pub use error::{LowerError, LowerProblem};
-pub use lower::tolerate::{Description, RULES_IN_WORDS};
+pub use lower::tolerate::{RULES, Rule};
 pub use specs::{SpecEntry, table};
 
 use determinize::States;
 use error::MAX_STATES;
-use plan::Plan;
+use plan::{Plan, RuleId};
 
 /// The plan of a spec: the grammar of its turn.
 pub fn plan(spec: &FormatSpec) -> Plan {
-    lowered(spec, "").0
+    lowered(spec, None).0
 }
 
 /// What the templates of a spec write in a turn, as text for people: a line for each part, with literals in quotes and holes in
@@ -69,7 +69,7 @@ pub fn notation(spec: &FormatSpec) -> String {
 
 /// The plan of a spec and its states. Markers are taken apart where that leaves them apart from all others; those that
 /// begin like another one are looked for as a whole.
-fn lowered(spec: &FormatSpec, left_out: &str) -> (Plan, Result<States, Vec<LowerProblem>>) {
+fn lowered(spec: &FormatSpec, left_out: Option<RuleId>) -> (Plan, Result<States, Vec<LowerProblem>>) {
     let mut whole = BTreeSet::new();
     loop {
         let plan = lower::plan(spec, &whole, left_out);
@@ -110,7 +110,7 @@ fn lowered(spec: &FormatSpec, left_out: &str) -> (Plan, Result<States, Vec<Lower
 /// # Errors
 /// All problems at once; [`LowerProblem`] lists them.
 pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
-    program_without(spec, "")
+    program_of(spec, None)
 }
 
 /// The program of a spec without what one rule tolerates, by its name.
@@ -118,11 +118,15 @@ pub fn program(spec: &FormatSpec) -> Result<Program, LowerError> {
 /// # Errors
 /// Those of [`program`].
 pub fn program_without(spec: &FormatSpec, rule: &str) -> Result<Program, LowerError> {
+    program_of(spec, (0..).zip(RULES).find(|(_, known)| known.name == rule).map(|(rule, _)| rule))
+}
+
+fn program_of(spec: &FormatSpec, left_out: Option<RuleId>) -> Result<Program, LowerError> {
     let refused = |problems| LowerError { name: spec.template.name.clone(), problems };
     if !spec.status.makes_parser() {
         return Err(refused(vec![LowerProblem::Unsupported { gaps: spec.gaps.clone() }]));
     }
-    let states = lowered(spec, rule).1.map_err(refused)?;
+    let states = lowered(spec, left_out).1.map_err(refused)?;
     if states.list.len() > MAX_STATES {
         return Err(refused(vec![LowerProblem::TooManyStates { count: states.list.len() }]));
     }
@@ -164,7 +168,10 @@ pub fn program_without(spec: &FormatSpec, rule: &str) -> Result<Program, LowerEr
 /// For each state of the program of a spec and each of its markers, the rule that tolerates the marker; `None` if a template writes
 /// it. Empty if the spec has no program.
 pub fn rules(spec: &FormatSpec) -> Vec<Vec<Option<&'static str>>> {
-    lowered(spec, "").1.map(|states| states.rules).unwrap_or_default()
+    let name = |rule: Option<RuleId>| rule.and_then(|rule| RULES.get(usize::from(rule))).map(|rule| rule.name);
+    let states = lowered(spec, None).1;
+    let names = |rules: Vec<_>| rules.into_iter().map(name).collect();
+    states.map(|states| states.rules.into_iter().map(names).collect()).unwrap_or_default()
 }
 
 /// A parser that interprets the program of a spec.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use unjinja_spec::{FormatSpec, MarkerKey};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, RuleId};
 use canonical::build::normalised;
 use canonical::source::Source;
 
@@ -19,7 +19,7 @@ pub(crate) fn notation(spec: &FormatSpec) -> String {
 }
 
 /// The plan of a spec's turn, without what the rule `left_out` tolerates. The markers in `whole` are not taken apart.
-pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>, left_out: &str) -> Plan {
+pub(crate) fn plan(spec: &FormatSpec, whole: &BTreeSet<MarkerKey>, left_out: Option<RuleId>) -> Plan {
     let spec = &Source::new(spec, whole);
     let mut turn = canonical::turn(spec);
     tolerate::tolerate(spec, &mut turn, left_out);

@@ -18,6 +18,12 @@ pub struct Plan {
     pub turn: Expr,
 }
 
+/// A rule, by its position in the list of all.
+pub type RuleId = u8;
+
+/// The rule that is adding something.
+pub(crate) const UNNAMED: RuleId = RuleId::MAX;
+
 /// An expression of the grammar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -36,7 +42,7 @@ pub enum Expr {
     /// Once or not at all.
     Option(Box<Expr>),
     /// What no template writes here, with the rule that tolerates it. It is read, and never enters a grammar.
-    Tolerated(&'static str, Box<Expr>),
+    Tolerated(RuleId, Box<Expr>),
     /// A part of the turn with a name. Rules find it by that name; it means the same without.
     Part(PlanPart, Box<Expr>),
 }
@@ -59,7 +65,7 @@ impl Expr {
 
     /// This expression where no template writes it.
     pub(crate) fn tolerated(self) -> Self {
-        Expr::Tolerated("", Box::new(self))
+        Expr::Tolerated(UNNAMED, Box::new(self))
     }
 
     /// This expression as a part of the turn.
@@ -255,7 +261,7 @@ pub struct Literal {
     /// The name that belongs into the core, if the marker repeats one.
     pub repeats: Option<RepeatedName>,
     /// The rule that tolerates it; `None` if a template writes it.
-    pub rule: Option<&'static str>,
+    pub rule: Option<RuleId>,
 }
 
 impl Literal {

@@ -4,30 +4,30 @@ use std::fmt::Write as _;
 use std::fs;
 
 use unjinja::Interpreter;
-use unjinja_codegen::{Description, RULES_IN_WORDS};
+use unjinja_codegen::{RULES, Rule};
 use unjinja_testkit::expect;
 
 use crate::support::{CorpusCase, Failure, own_cases, own_models, root};
 
 /// The case that shows a rule.
-fn case_of<'c>(rule: &Description, cases: &'c [CorpusCase]) -> Result<Option<&'c CorpusCase>, Failure> {
+fn case_of<'c>(rule: &Rule, cases: &'c [CorpusCase]) -> Result<Option<&'c CorpusCase>, Failure> {
     let Some((file, name)) = rule.case.split_once(": ") else { return Ok(None) };
     let shows =
         |case: &&CorpusCase| case.template == format!("{file}.jinja") && case.id.ends_with(&format!(": {name}"));
-    Ok(Some(cases.iter().find(shows).ok_or_else(|| format!("{}: no case {:?}", rule.rule, rule.case))?))
+    Ok(Some(cases.iter().find(shows).ok_or_else(|| format!("{}: no case {:?}", rule.name, rule.case))?))
 }
 
 #[test]
 fn a_case_fails_without_the_rule_that_it_shows() -> Result<(), Failure> {
     let (models, cases) = (own_models()?, own_cases()?);
     let (mut idle, mut shown) = (Vec::new(), 0);
-    for rule in RULES_IN_WORDS {
+    for rule in RULES {
         let Some(case) = case_of(rule, &cases)? else { continue };
         let model = models.iter().find(|model| model.is_for(&case.template)).ok_or("a parser without a spec")?;
         shown += 1;
-        let parser = Interpreter::new(unjinja_codegen::program_without(&model.spec, rule.rule)?);
+        let parser = Interpreter::new(unjinja_codegen::program_without(&model.spec, rule.name)?);
         if case.case.check(&parser).is_ok() {
-            idle.push(format!("{}: {:?} holds without it", rule.rule, rule.case));
+            idle.push(format!("{}: {:?} holds without it", rule.name, rule.case));
         }
     }
     assert!(idle.is_empty(), "{}", idle.join("\n"));
@@ -40,13 +40,13 @@ fn the_page_of_deviations_is_written_from_the_rules() -> Result<(), Failure> {
     let mut table =
         "| rule | what a model writes | how it is read | diagnostic | for example |\n|---|---|---|---|---|\n"
             .to_owned();
-    for rule in RULES_IN_WORDS {
+    for rule in RULES {
         let diagnostic = rule.diagnostic.map_or(String::new(), |name| format!("`{name}`"));
         let example = match rule.case.split_once(": ") {
             Some((file, name)) => example(&root().join("tests/cases").join(format!("{file}.toml")), name)?,
             None => String::new(),
         };
-        writeln!(table, "| {} | {} | {} | {diagnostic} | {example} |", rule.rule, cell(rule.written), cell(rule.read))?;
+        writeln!(table, "| {} | {} | {} | {diagnostic} | {example} |", rule.name, cell(rule.written), cell(rule.read))?;
     }
     expect::part(&root().join("docs/deviations.md"), "rules", &table)
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi::Action;
 
-use crate::plan::{Expr, Literal, PlanHole};
+use crate::plan::{Expr, Literal, PlanHole, RuleId};
 
 /// The grammar as a graph. An edge consumes nothing, a literal, or what fills a hole.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(super) struct Graph {
 pub(super) enum Edge {
     Nothing,
     /// What follows is only tolerated here, by this rule.
-    Tolerated(&'static str),
+    Tolerated(RuleId),
     Action(Action),
     Literal(usize),
     Hole(usize),
@@ -38,7 +38,7 @@ pub(super) struct Way(Vec<Step>);
 enum Step {
     Do(Action),
     /// No template goes on from here; this rule does.
-    Tolerate(&'static str),
+    Tolerate(RuleId),
 }
 
 /// Which rule tolerates a step makes no other parser.
@@ -72,7 +72,7 @@ impl Way {
     }
 
     /// The rule that tolerates it; `None` if templates go it.
-    pub(super) fn rule(&self) -> Option<&'static str> {
+    pub(super) fn rule(&self) -> Option<RuleId> {
         self.0.iter().find_map(|step| match step {
             Step::Tolerate(rule) => Some(*rule),
             Step::Do(_) => None,
@@ -122,7 +122,7 @@ impl Graph {
             Expr::Part(_, item) => self.add(item, from),
             Expr::Tolerated(rule, item) => {
                 let to = self.node();
-                self.edge(from, Edge::Tolerated(rule), to);
+                self.edge(from, Edge::Tolerated(*rule), to);
                 self.add(item, to)
             }
             Expr::Sequence(items) => items.iter().fold(from, |at, item| self.add(item, at)),
@@ -179,7 +179,7 @@ impl Graph {
             for (edge, to) in self.edges[at].iter().rev() {
                 match edge {
                     Edge::Nothing => stack.push((*to, way.clone())),
-                    Edge::Tolerated(rule) => stack.push((*to, way.step(Step::Tolerate(rule)))),
+                    Edge::Tolerated(rule) => stack.push((*to, way.step(Step::Tolerate(*rule)))),
                     Edge::Action(action) => stack.push((*to, way.step(Step::Do(action.clone())))),
                     Edge::Literal(_) | Edge::Hole(_) => {}
                 }

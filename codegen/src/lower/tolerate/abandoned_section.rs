@@ -1,17 +1,15 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "calls that are opened and not written", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "calls that are opened and not written",
     written: "The turn ends directly after the special token that opens all calls.",
     read: "That token is broken markup.",
     diagnostic: Some("abandoned_call"),
     case: "section_tags: the turn ends after the token that opens all calls",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let is_literal = |form: &Expr| matches!(form, Expr::Literal(literal) if is_special(&literal.core));
     let is_token = match &normalised(marker(spec, MarkerKey::SectionStart, Role::CallOpen)) {
         Expr::Choice(forms) => forms.iter().all(is_literal),

@@ -5,21 +5,13 @@ use unjinja_spec::{MarkerKey, MarkerText};
 
 use crate::lower::canonical::build::{literal, without_name};
 use crate::lower::canonical::source::Source;
-use crate::plan::{Expr, Literal, PlanPart, Role};
+use crate::plan::{Expr, Literal, PlanPart, Role, UNNAMED};
 
-/// One way in which models deviate from templates.
-pub(super) struct Rule {
-    /// Its name, in words that people use in a report.
-    pub(super) name: &'static str,
-    /// Adds to a plan what the rule tolerates.
-    pub(super) apply: fn(&Source<'_>, &mut Expr),
-}
-
-/// A rule in words.
+/// One way in which models deviate from templates, in words.
 #[derive(Clone, Copy, Debug)]
-pub struct Description {
-    /// The name of the rule.
-    pub rule: &'static str,
+pub struct Rule {
+    /// Its name, in words that people use in a report.
+    pub name: &'static str,
     /// What a model writes.
     pub written: &'static str,
     /// How it is read.
@@ -38,7 +30,7 @@ pub(super) fn tolerated(key: MarkerKey, core: &str, role: Role) -> Literal {
 
 /// Marks a literal as one that no template writes at its place.
 pub(super) fn mark(literal: Literal) -> Literal {
-    Literal { rule: Some(""), ..literal }
+    Literal { rule: Some(UNNAMED), ..literal }
 }
 
 /// The same for an expression that is a literal.

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "an answer that opens in reasoning", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "an answer that opens in reasoning",
     written: "The opener of the answer, a special token, comes while reasoning is open: reasoning ends there.",
     read: "Reasoning ends there.",
     diagnostic: None,
     case: "counted_ids: the answer opens while reasoning is open",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let opener = core(spec, MarkerKey::ContentStart);
     if !is_special(opener) || spec.reasoning.end.trim().is_empty() {
         return;

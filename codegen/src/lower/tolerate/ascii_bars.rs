@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "bars of ASCII", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "bars of ASCII",
     written: "The bars and low lines of a marker are those of ASCII, if no marker is written so.",
     read: "The same marker.",
     diagnostic: None,
     case: "section_tags: bars and lines of ASCII",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|_, text| {
         let core = MarkerText::new(text).core;
         let folded = core.replace('｜', "|").replace('▁', "_");

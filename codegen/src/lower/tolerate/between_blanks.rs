@@ -1,17 +1,15 @@
 use super::missing_value_closer::without_closer;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a value between blanks", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a value between blanks",
     written: "A value is between blanks, where the template puts it on lines of its own.",
     read: "The blanks do not belong to it.",
     diagnostic: None,
     case: "xml_parameters: a value between blanks",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let arguments = &spec.tools.arguments;
     let (opener, closer) = (MarkerText::new(&arguments.name_suffix), MarkerText::new(&arguments.value_suffix));
     let begins_line = [opener.after, &arguments.value_prefix].concat() == "\n";

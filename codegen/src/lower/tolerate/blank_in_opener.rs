@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a blank in an opener", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a blank in an opener",
     written: "White space is between the token and the bracket of an opener.",
     read: "The same marker.",
     diagnostic: None,
     case: "python_calls: a blank between the token and the bracket of an opener",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|key, text| {
         let core = MarkerText::new(text).core;
         let token = tags_in(core).first().copied().filter(|token| is_special(token));

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a call that breaks off", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a call that breaks off",
     written: "A call breaks off. Up to the next closer or opener of a call, or the header of another message, all of it is broken markup.",
     read: "Broken markup, up to there.",
     diagnostic: Some("abandoned_call"),
     case: "section_tags: another call is never swallowed",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format == ToolFormat::None {
         return;
     }

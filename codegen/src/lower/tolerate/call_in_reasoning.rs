@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a call in reasoning", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a call in reasoning",
     written: "A call opens with a special token in reasoning that nothing closed, and no marker closes calls.",
     read: "A call, if the end of the turn or of the output follows.",
     diagnostic: None,
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let closers = [MarkerKey::SectionEnd, MarkerKey::CallEnd, MarkerKey::FunctionClose, MarkerKey::ReasoningEnd];
     let is_open = spec.reasoning.end.trim().is_empty();
     let is_closed = closers.iter().take(3).any(|key| !spec.marker(*key).trim().is_empty());

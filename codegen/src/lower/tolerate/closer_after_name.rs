@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the closer of reasoning after a name", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "the closer of reasoning after a name",
     written: "The closer of reasoning comes again after the name of a function.",
     read: "Syntax.",
     diagnostic: None,
     case: "arg_key_value: the closer of reasoning after the name of a function",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let closer = core(spec, MarkerKey::ReasoningEnd);
     let is_marker = |(key, text): (MarkerKey, &str)| key != MarkerKey::ReasoningEnd && text.contains(closer);
     if tags_in(closer) != [closer] || spec.tools.format != ToolFormat::TagWithTagged || spec.markers().any(is_marker) {

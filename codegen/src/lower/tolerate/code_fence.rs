@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a call in a code fence", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a call in a code fence",
     written: "A call that does not begin with a special token is in a code fence of the answer: it is an example.",
     read: "Content: it is an example.",
     diagnostic: None,
     case: "hermes: an example in a code fence is no call",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     stop_answer_at(turn, Role::Fence);
     if spec.tools.format == ToolFormat::None || spec.is_announced() || holds_fences(spec) {
         return;

@@ -10,17 +10,15 @@ const KEYS: [MarkerKey; 6] = [
     MarkerKey::ArgumentValueSuffix,
 ];
 
-pub(super) const RULE: Rule = Rule { name: "doubled bars", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "doubled bars",
     written: "A tag of a name between bars and a word (`<｜name｜word_word>`) has its bars doubled.",
     read: "The same tag. It opens a call only of an offered tool, if any were offered.",
     diagnostic: None,
     case: "typed_parameters: tags with doubled bars",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|key, text| match KEYS.contains(&key) {
         true => forms(MarkerText::new(text).core),
         false => Vec::new(),

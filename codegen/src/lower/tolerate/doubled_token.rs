@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the token before the arguments twice", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "the token before the arguments twice",
     written: "The token between a function's name and its arguments comes twice: a brace is what comes after it.",
     read: "Syntax.",
     diagnostic: None,
     case: "args_marker: the marker before the arguments comes twice",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|key, text| {
         let core = MarkerText::new(text).core;
         let is_token = spec.tools.format == ToolFormat::TagWithJson && is_special(core) && tags_in(core) == [core];

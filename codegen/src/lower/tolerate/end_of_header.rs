@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "only the end of a header", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "only the end of a header",
     written: "Only the end of a header is left of it, before an answer.",
     read: "Syntax: an answer follows.",
     diagnostic: None,
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = MarkerText::new(&spec.content.header.end).core;
     if is_special(end) {
         let end = tolerated(MarkerKey::ContentStart, end, Role::ContentWrapper);

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a token that ends a text", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a token that ends a text",
     written: "A token of the vocabulary that ends a text follows the end of the turn, or any other special token that the template writes.",
     read: "Syntax, if the output ends there.",
     diagnostic: None,
     case: "section_tags: a token that ends the text may follow",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let ends = ends_of_turn(spec);
     if ends.is_empty() && spec.tools.format == ToolFormat::None {
         return;

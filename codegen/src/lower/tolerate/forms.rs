@@ -3,7 +3,6 @@
 use unjinja_runtime::abi::ArgumentKind;
 use unjinja_spec::MarkerKey;
 
-use super::adding::Rule;
 use super::{ascii_bars, blank_in_opener, doubled_bars, doubled_token, other_attribute, second_bar, short_marker};
 use crate::lower::canonical::arguments::value as written_value;
 use crate::lower::canonical::build::marker as written_marker;
@@ -11,14 +10,14 @@ use crate::lower::canonical::source::Source;
 use crate::plan::{Expr, Role};
 
 /// The rules about other forms of one marker.
-const FORMS: [Rule; 7] = [
-    short_marker::RULE,
-    other_attribute::RULE,
-    doubled_token::RULE,
-    doubled_bars::RULE,
-    second_bar::RULE,
-    ascii_bars::RULE,
-    blank_in_opener::RULE,
+const FORMS: [fn(&Source<'_>, &mut Expr); 7] = [
+    short_marker::apply,
+    other_attribute::apply,
+    doubled_token::apply,
+    doubled_bars::apply,
+    second_bar::apply,
+    ascii_bars::apply,
+    blank_in_opener::apply,
 ];
 
 /// A marker in all its forms.
@@ -32,6 +31,6 @@ pub(super) fn value(spec: &Source<'_>, kind: ArgumentKind, end_of_name: Expr) ->
 }
 
 fn in_all_forms(spec: &Source<'_>, mut expr: Expr) -> Expr {
-    FORMS.iter().for_each(|rule| (rule.apply)(spec, &mut expr));
+    FORMS.iter().for_each(|apply| apply(spec, &mut expr));
     expr
 }

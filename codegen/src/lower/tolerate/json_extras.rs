@@ -5,17 +5,15 @@ use crate::lower::canonical::build::symbol;
 /// How a Python dict begins, if it is not JSON.
 const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];
 
-pub(super) const RULE: Rule = Rule { name: "braces and fences around JSON", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "braces and fences around JSON",
     written: "Braces too many, and code fences, are around JSON; a call that is written as JSON is a Python dict; several objects are in one tag.",
     read: "Braces and closers are broken markup, fences are syntax, objects are calls.",
     diagnostic: Some("stray_marker"),
     case: "hermes: braces too many after a call",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     turn.change(&[PlanPart::Json], &mut |json| Expr::Sequence(vec![fence(spec), json, after_json(spec, true)]));
     if spec.tools.format != ToolFormat::JsonNative {
         return;

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a tag of a key twice", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a tag of a key twice",
     written: "The tag that opens or closes the name of an argument comes twice.",
     read: "Syntax.",
     diagnostic: None,
     case: "arg_key_value: a tag of a key twice",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     for key in [MarkerKey::ArgumentNamePrefix, MarkerKey::ArgumentNameSuffix] {
         let core = core(spec, key);
         if tags_in(core) == [core] && is_tag(&part(key, core)) {

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing marker before the arguments", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a missing marker before the arguments",
     written: "After a special token and an offered name, the marker before the arguments is missing.",
     read: "A call.",
     diagnostic: None,
     case: "args_marker: the marker before the arguments is missing",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::TagWithJson || needs_brace(spec) || !spec.is_announced() {
         return;
     }

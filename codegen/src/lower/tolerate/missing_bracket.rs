@@ -1,17 +1,15 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing bracket", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a missing bracket",
     written: "The bracket of a call expression that a special token announces is missing: it ends at the closer of the call or of all calls.",
     read: "The call ends at the closer of all calls.",
     diagnostic: Some("missing_marker"),
     case: "python_calls: both brackets that are missing",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if !spec.is_announced() || !is_bracketed(spec) {
         return;
     }

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing opener of the first call", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a missing opener of the first call",
     written: "After the special token that opens all calls, the opener of the first is missing, and a special token follows the name.",
     read: "A call.",
     diagnostic: None,
     case: "section_tags: the opener of the first call is missing",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some(named) = turn.find(PlanPart::Named).cloned().filter(|_| is_told_by_suffix(spec)) else { return };
     let known = (spec.tools.call_id.position != CallIdPosition::InName).then_some(Action::StartKnown);
     let call = by_name(&named, known, &|prefix| own_and_others(&prefix).0);

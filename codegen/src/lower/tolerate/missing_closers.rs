@@ -1,17 +1,15 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "missing closers of a call", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "missing closers of a call",
     written: "The closers of a call are missing: another call opens, or something else follows.",
     read: "The call is complete if another one opens; if not, it is incomplete.",
     diagnostic: Some("missing_marker"),
     case: "xml_parameters: the closers of a call are missing before the next one",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if is_bracketed(spec) {
         return;
     }

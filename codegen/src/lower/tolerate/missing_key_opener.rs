@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing opener of a key", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a missing opener of a key",
     written: "The opener of the first argument's name is missing, so that it is one word with the function's name, or white space is between them.",
     read: "Both names are read, if the function was offered and has that argument.",
     diagnostic: None,
     case: "arg_key_value: the opener of the first key is missing",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::TagWithTagged || !spec.tools.arguments.name_suffix.trim().starts_with("</") {
         return;
     }

@@ -1,17 +1,15 @@
 use super::forms::value;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing type", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a missing type",
     written: "A tag with the name of an argument lacks its type, or has it without quotes: the schema of the tool says it.",
     read: "The schema of the tool says the type.",
     diagnostic: None,
     case: "typed_parameters: a tag without its type",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let arguments = &spec.tools.arguments;
     let own = if spec.tools.format == ToolFormat::CallExpression {
         return;

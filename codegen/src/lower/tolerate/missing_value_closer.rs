@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing closer of a value", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a missing closer of a value",
     written: "A raw value has no closer, but its call has: the value ends with the call.",
     read: "The value ends with the call.",
     diagnostic: Some("missing_marker"),
     case: "xml_parameters: a value whose closer is missing ends with its call",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = without_closer(spec);
     if !is_empty(&end) {
         turn.also(&[PlanPart::ValueEnd], vec![end]);

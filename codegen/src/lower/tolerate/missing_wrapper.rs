@@ -1,17 +1,15 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a missing wrapper", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a missing wrapper",
     written: "The marker that opens all calls, or the outer tag of a call, is missing before a tag that opens a call.",
     read: "A call.",
     diagnostic: None,
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let [section, start, prefix] = [MarkerKey::SectionStart, MarkerKey::CallStart, MarkerKey::FunctionNamePrefix]
         .map(|key| marker(spec, key, Role::CallOpen));
     let (start_is_tag, prefix_is_tag) = (is_tag(&start), is_tag(&prefix));

@@ -9,20 +9,19 @@ mod forms;
 mod prelude;
 
 use super::canonical::source::Source;
-use crate::plan::Expr;
+use crate::plan::{Expr, RuleId, UNNAMED};
 
-pub use adding::Description;
-use adding::Rule;
+pub use adding::Rule;
 
 macro_rules! rules {
     ($($module:ident),* $(,)?) => {
         $(mod $module;)*
 
-        /// All rules, in their order.
-        const RULES: &[Rule] = &[$($module::RULE),*];
+        /// What each rule adds, in their order. The words are apart from it, so that a parser links none.
+        const APPLY: &[fn(&Source<'_>, &mut Expr)] = &[$($module::apply),*];
 
-        /// The same in words.
-        pub const RULES_IN_WORDS: &[Description] = &[$($module::DESCRIPTION),*];
+        /// All rules, in their order.
+        pub const RULES: &[Rule] = &[$($module::RULE),*];
     };
 }
 
@@ -92,23 +91,23 @@ rules! {
 }
 
 /// Adds all that is tolerated to the plan of what templates write, without what the rule `left_out` does.
-pub(super) fn tolerate(spec: &Source<'_>, turn: &mut Expr, left_out: &str) {
-    for rule in RULES.iter().filter(|rule| rule.name != left_out) {
-        (rule.apply)(spec, turn);
-        name(turn, rule.name);
+pub(super) fn tolerate(spec: &Source<'_>, turn: &mut Expr, left_out: Option<RuleId>) {
+    for (rule, apply) in (0..).zip(APPLY).filter(|(rule, _)| Some(*rule) != left_out) {
+        apply(spec, turn);
+        note(turn, rule);
     }
 }
 
 /// Notes the rule that has added literals.
-fn name(expr: &mut Expr, rule: &'static str) {
+fn note(expr: &mut Expr, by: RuleId) {
     match expr {
-        Expr::Literal(literal) if literal.rule == Some("") => literal.rule = Some(rule),
-        Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| name(item, rule)),
-        Expr::Tolerated(of, item) => {
-            *of = if of.is_empty() { rule } else { of };
-            name(item, rule);
+        Expr::Literal(literal) if literal.rule == Some(UNNAMED) => literal.rule = Some(by),
+        Expr::Sequence(items) | Expr::Choice(items) => items.iter_mut().for_each(|item| note(item, by)),
+        Expr::Tolerated(rule, item) => {
+            *rule = if *rule == UNNAMED { by } else { *rule };
+            note(item, by);
         }
-        Expr::Repeat(item) | Expr::Option(item) | Expr::Part(_, item) => name(item, rule),
+        Expr::Repeat(item) | Expr::Option(item) | Expr::Part(_, item) => note(item, by),
         Expr::Literal(_) | Expr::Hole(_) | Expr::Action(_) => {}
     }
 }

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the next argument ends a value", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "the next argument ends a value",
     written: "A raw value has no closer, and another argument that the tool declares opens on a line of its own.",
     read: "The value ends before that line.",
     diagnostic: Some("missing_marker"),
     case: "xml_parameters: a value whose closer is missing ends before the next argument",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let arguments = &spec.tools.arguments;
     let (own, next) = (MarkerText::new(&arguments.value_suffix), MarkerText::new(&arguments.name_prefix));
     if !begins_tag(own.core) || !begins_tag(next.core) || MarkerText::pieces(&arguments.name_prefix).len() != 1 {

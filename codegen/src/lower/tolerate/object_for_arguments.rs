@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "an object in place of arguments", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "an object in place of arguments",
     written: "One object is in place of arguments with tags, or of those of a call expression.",
     read: "It is the arguments.",
     diagnostic: None,
     case: "xml_parameters: an object in place of arguments in tags",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let object = |arguments| Expr::Sequence(vec![marked(opening_brace()), hole(arguments)]);
     let object = match spec.tools.format {
         ToolFormat::TagWithTagged if MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<') => {

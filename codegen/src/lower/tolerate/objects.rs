@@ -1,17 +1,15 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "objects in a tag", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "objects in a tag",
     written: "A call is a JSON object, or several are in a list, directly after the marker that opens a call in another form.",
     read: "A call.",
     diagnostic: None,
     case: "quote_tokens: a JSON object in place of a call expression",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format == ToolFormat::JsonNative {
         return;
     }

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "an opener twice", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "an opener twice",
     written: "A marker that opens a call, or all calls, comes twice.",
     read: "Syntax.",
     diagnostic: None,
     case: "hermes: the opener of a call comes twice",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::JsonNative {
         turn.change(&[PlanPart::Opened], &mut after_tag);
         return;

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another attribute", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "another attribute",
     written: "A tag has a name in another way: `<f=NAME>`, `<f=\"NAME\">`, `<f name=\"NAME\">`, or lacks its bracket at the end of its line.",
     read: "The same tag.",
     diagnostic: None,
     case: "xml_parameters: names in other attributes",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|key, text| match key {
         MarkerKey::FunctionNamePrefix => attributes(text, spec.marker(MarkerKey::FunctionNameSuffix)),
         MarkerKey::ArgumentNamePrefix => attributes(text, spec.marker(MarkerKey::ArgumentNameSuffix)),

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another bracket", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "another bracket",
     written: "Other brackets are around the arguments of a call expression that a special token announces.",
     read: "As the usual brackets. Only an offered name makes a call, if any was offered.",
     diagnostic: None,
     case: "quote_tokens: round brackets",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if !spec.is_announced() || spec.tools.format != ToolFormat::CallExpression {
         return;
     }

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a header that no template writes", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a header that no template writes",
     written: "A message has a channel or a sender that no template writes, or its recipient comes first.",
     read: "With a recipient that was offered, a call. Without one, the header is broken markup, and text follows.",
     diagnostic: Some("special_token"),
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some(named) = turn.find(PlanPart::Named).cloned() else { return };
     let call = |rest: Expr, answer: Expr| {
         let mut call = by_name(&named, Some(Action::StartRecipient), &|_| Expr::empty());

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a form of the opener of a name", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a form of the opener of a name",
     written: "A form of the marker before a name that only models write may be prose: only an offered name makes a call, if any was offered.",
     read: "A call if the name was offered, or none was.",
     diagnostic: None,
     case: "typed_parameters: a tag with doubled bars calls only what was offered, within all calls too",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let _ = spec;
     turn.change(&[PlanPart::Named], &mut |named| {
         let Expr::Sequence(items) = &named else { return named };

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a recipient without its namespace", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a recipient without its namespace",
     written: "A recipient that the template does not write is a tool, if one of that name was offered. If not, its message is left out.",
     read: "A call if a tool of that name was offered. If not, all of the message is broken markup.",
     diagnostic: Some("unknown_tool"),
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let others = headers(spec);
     let Some(named) = turn.find(PlanPart::Named).cloned().filter(|_| !others.is_empty()) else { return };
     let call = by_name(&named, Some(Action::StartRecipient), &|_| Expr::Choice(others.clone()));

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another separator of calls", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "another separator of calls",
     written: "Between call expressions is a comma or a semicolon that the template does not write.",
     read: "Syntax.",
     diagnostic: None,
     case: "lines_of_calls: a comma between calls",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
     let is_marked = openers.iter().any(|key| !spec.marker(*key).trim().is_empty());
     if spec.tools.format != ToolFormat::CallExpression || is_marked {

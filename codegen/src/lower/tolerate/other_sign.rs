@@ -6,17 +6,15 @@ const BEGIN_LITERALS: [&str; 21] = [
     "False", "None",
 ];
 
-pub(super) const RULE: Rule = Rule { name: "a colon for an equals sign", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a colon for an equals sign",
     written: "An equals sign is in place of the colon before a literal, or a colon in place of the equals sign.",
     read: "The same argument.",
     diagnostic: None,
     case: "quote_tokens: an equals sign for the colon",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let other = match spec.tools.arguments.name_suffix.trim() {
         ":" if spec.tools.format == ToolFormat::CallExpression => "=",
         "=" if spec.tools.format == ToolFormat::CallExpression => ":",

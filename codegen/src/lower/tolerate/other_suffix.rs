@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another bracket after a name", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "another bracket after a name",
     written: "After another bracket than the template's, only an offered name makes a call, if any was offered.",
     read: "A call if the name was offered, or none was.",
     diagnostic: None,
     case: "python_calls: another bracket makes a call of an offered name only",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format != ToolFormat::CallExpression {
         return;
     }

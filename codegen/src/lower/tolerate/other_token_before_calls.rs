@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another token around calls", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "another token around calls",
     written: "A special token that the template writes elsewhere is before calls that nothing announces, or after them.",
     read: "Syntax.",
     diagnostic: None,
     case: "bare_json: a token that the template writes elsewhere is before the call",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let tokens: Vec<Literal> = other_tokens(spec).filter(|token| is_special(&token.core)).collect();
     let is_bare = spec.tools.format == ToolFormat::JsonNative && is_bare(spec) && !is_named(spec);
     if tokens.is_empty() || !is_bare {

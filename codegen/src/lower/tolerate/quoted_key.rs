@@ -1,17 +1,15 @@
 use super::forms::value;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a key in quotes", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a key in quotes",
     written: "The name of an argument in a call expression is in quotes.",
     read: "That argument.",
     diagnostic: None,
     case: "python_calls: names in quotes",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     // Where any text may be between quotes, a name in quotes could be a part of it.
     let has_prefix = !spec.tools.arguments.name_prefix.trim().is_empty();
     if spec.tools.format != ToolFormat::CallExpression || has_prefix {

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the closer of reasoning again", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "the closer of reasoning again",
     written: "The closer of reasoning comes before anything else that the answer has: at the end of a line, or before a call or the closer itself.",
     read: "Syntax.",
     diagnostic: None,
     case: "qwen3: the closer of reasoning comes again",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let text = MarkerText::new(&spec.reasoning.end);
     if text.tags() != [text.core] || is_special(text.core) || spec.reasoning.start.trim() == text.core {
         return;

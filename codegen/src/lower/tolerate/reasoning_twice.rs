@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the opener of reasoning twice", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "the opener of reasoning twice",
     written: "The opener of reasoning is written again although the prompt or the model itself has just written it, with the start of the turn or without.",
     read: "Syntax.",
     diagnostic: None,
     case: "qwen3: the opener of reasoning is repeated",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let again = openers(spec);
     if !again.is_empty() {
         let again = Expr::Choice(again).repeated();

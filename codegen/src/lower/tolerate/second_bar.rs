@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a second bar", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a second bar",
     written: "A token that has a bar on one side only (`<|name>`) has one on both.",
     read: "The same token.",
     diagnostic: None,
     case: "quote_tokens: the token that opens a call has a second bar",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|key, text| match key {
         MarkerKey::CallStart | MarkerKey::SectionStart | MarkerKey::ReasoningStart => form(spec, text).into_iter().collect(),
         _ => Vec::new(),

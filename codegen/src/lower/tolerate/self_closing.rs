@@ -1,17 +1,15 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a tag that closes itself", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a tag that closes itself",
     written: "The tag with the name of a function closes itself: the call has no arguments.",
     read: "A call without arguments.",
     diagnostic: None,
     case: "xml_parameters: a tag that closes itself",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let suffix = spec.marker(MarkerKey::FunctionNameSuffix);
     if tag_of_name(spec.marker(MarkerKey::FunctionNamePrefix), suffix).is_none() {
         return;

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a token without its words", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a token without its words",
     written: "A special token and words: the words are missing, or come twice.",
     read: "A call if the name of an offered tool follows; reasoning if a line break follows.",
     diagnostic: None,
     case: "quote_tokens: the token that opens a call comes alone",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|key, text| match key {
         MarkerKey::SectionStart | MarkerKey::CallStart | MarkerKey::ReasoningStart | MarkerKey::FunctionNamePrefix => {
             forms(spec, key, text)

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "the start of the turn twice", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "the start of the turn twice",
     written: "The start of the turn, or the last tag of it, is written again.",
     read: "Syntax.",
     diagnostic: None,
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let start = MarkerText::new(&spec.turn.assistant_start);
     let last = start.tags().pop().filter(|tag| start.core.ends_with(tag)).unwrap_or_default();
     let mut starts: Vec<Expr> = Vec::new();

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a token that closes nothing", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a token that closes nothing",
     written: "The answer has a special token where it closes nothing: broken markup. What ends the turn makes all that follows broken markup too.",
     read: "Broken markup.",
     diagnostic: Some("stray_marker"),
     case: "section_tags: a stray special token is broken markup",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     stop_answer_at(turn, Role::Stray);
     let ends = ends_before_more(spec);
     let is_end = |tag: &Literal| ends.iter().any(|end| end.core == tag.core);

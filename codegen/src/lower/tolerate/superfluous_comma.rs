@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a comma too many", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a comma too many",
     written: "A comma is between literals where the template writes nothing, or follows the last argument.",
     read: "Syntax.",
     diagnostic: None,
     case: "python_calls: a comma after the last argument",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if spec.tools.format == ToolFormat::CallExpression {
         let comma = || part(MarkerKey::ArgumentSeparator, ",").optional();
         turn.change(&[PlanPart::Arguments], &mut |list| match list {

@@ -1,17 +1,15 @@
 use super::forms::marker;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a tag with a name alone", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a tag with a name alone",
     written: "A tag with the name of an offered tool is without any opener before it.",
     read: "A call if the name was offered.",
     diagnostic: None,
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let is_announced = [&spec.tools.section_start, &spec.tools.per_call_start].iter().any(|text| !text.trim().is_empty());
     let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
     let Some(named) = turn.find(PlanPart::Named).cloned() else { return };

@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "text after a call", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "text after a call",
     written: "Text is between calls, or between the arguments and their closer, and the closers are special tokens.",
     read: "Broken markup, if a closer follows within 256 bytes. If not, content.",
     diagnostic: Some("unexpected_text"),
     case: "section_tags: text between calls and after arguments is broken markup",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let text = text(spec, &[MarkerKey::CallEnd, MarkerKey::SectionEnd]);
     let end = || Expr::Action(Action::EndCall);
     turn.change(&[PlanPart::CallEnd], &mut |own| {

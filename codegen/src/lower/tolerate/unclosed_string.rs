@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a string without its closing token", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a string without its closing token",
     written: "A string has no closing quote token, and the output or the turn ends after the call: the string ends where the call does.",
     read: "The string ends where the call does.",
     diagnostic: Some("missing_marker"),
     case: "quote_tokens: a string without its closing quote token ends with its call",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let (quote, closer) = (core(spec, MarkerKey::ArgumentQuote), core(spec, MarkerKey::CallEnd));
     let end = [MarkerKey::ArgumentsEnd, MarkerKey::FunctionClose].map(|key| core(spec, key)).concat();
     if quote.is_empty() || end.is_empty() || !is_special(closer) {

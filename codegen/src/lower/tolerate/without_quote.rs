@@ -1,17 +1,15 @@
 use super::other_sign::before_literal;
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "a value without its quotes", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "a value without its quotes",
     written: "Values are without the quote that the template writes around every value: other literals, also after the other sign.",
     read: "The same arguments.",
     diagnostic: None,
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some((sign, quote)) = spec.quoted_by().filter(|_| spec.is_untyped()) else { return };
     let literal = |sign: Expr| {
         Expr::Sequence(vec![

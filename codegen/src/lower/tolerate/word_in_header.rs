@@ -1,16 +1,14 @@
 use super::prelude::*;
 
-pub(super) const RULE: Rule = Rule { name: "another word in a header", apply };
-
-pub(super) const DESCRIPTION: Description = Description {
-    rule: RULE.name,
+pub(super) const RULE: Rule = Rule {
+    name: "another word in a header",
     written: "A header has a word after the recipient that no template writes, alone or after the token that announces such a word.",
     read: "Syntax.",
     diagnostic: None,
     case: "",
 };
 
-fn apply(spec: &Source<'_>, turn: &mut Expr) {
+pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let header = &spec.content.header;
     let end = MarkerText::new(&header.end).core;
     if header.recipient.trim().is_empty() || end.is_empty() {
