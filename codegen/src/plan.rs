@@ -28,7 +28,7 @@ pub(crate) const UNNAMED: RuleId = RuleId::MAX;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A part of a marker.
-    Literal(Literal),
+    Literal(Box<Literal>),
     /// A place that the model fills in.
     Hole(PlanHole),
     /// An action of the parser at this point. It consumes no text.
@@ -45,6 +45,12 @@ pub enum Expr {
     Tolerated(RuleId, Box<Expr>),
     /// A part of the turn with a name. Rules find it by that name; it means the same without.
     Part(PlanPart, Box<Expr>),
+}
+
+impl From<Literal> for Expr {
+    fn from(literal: Literal) -> Self {
+        Expr::Literal(Box::new(literal))
+    }
 }
 
 impl Expr {

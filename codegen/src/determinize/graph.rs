@@ -104,7 +104,7 @@ impl Graph {
         match expr {
             Expr::Literal(literal) => {
                 let to = self.node();
-                self.literals.push(literal.clone());
+                self.literals.push((**literal).clone());
                 self.edge(from, Edge::Literal(self.literals.len() - 1), to);
                 to
             }

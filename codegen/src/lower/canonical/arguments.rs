@@ -79,8 +79,7 @@ pub(in crate::lower) fn value(spec: &Source<'_>, kind: ArgumentKind, end_of_name
     let closed = Expr::Choice(vec![confirmed(closer())]).named(part);
     let plain = Expr::Sequence(vec![hole(reads.clone()), Expr::Action(end.clone()), closed]);
     let read = if arguments.cdata && part == PlanPart::ValueEnd {
-        let bracket =
-            |text| Expr::Literal(literal(MarkerKey::ArgumentsPunctuation, MarkerText::new(text), Role::Inner));
+        let bracket = |text| Expr::from(literal(MarkerKey::ArgumentsPunctuation, MarkerText::new(text), Role::Inner));
         let (open, close) = (bracket(CDATA.0), confirmed(bracket(CDATA.1)));
         Expr::Choice(vec![Expr::Sequence(vec![open, hole(reads), Expr::Action(end), close, closer()]), plain])
     } else {
@@ -94,8 +93,8 @@ pub(in crate::lower) fn value(spec: &Source<'_>, kind: ArgumentKind, end_of_name
 fn value_end(spec: &Source<'_>, part: PlanPart) -> Expr {
     let next_ends = part == PlanPart::ValueEnd && begins_with_name(spec);
     match (closer(spec), end_of_line(spec)) {
-        (Some(closer), _) => Expr::Literal(closer),
-        (None, Some(end)) if next_ends => Expr::Literal(end),
+        (Some(closer), _) => Expr::from(closer),
+        (None, Some(end)) if next_ends => Expr::from(end),
         (None, None) if next_ends && is_unclosed(spec) => seen_ahead(spec, &AFTER_VALUE),
         (None, _) => marker(spec, MarkerKey::ArgumentValueSuffix, Role::Inner),
     }
@@ -105,7 +104,7 @@ fn value_end(spec: &Source<'_>, part: PlanPart) -> Expr {
 fn types(spec: &Source<'_>, names: &[&str]) -> Expr {
     let text = |name: &&str| {
         let text = type_after_name(spec, name);
-        Expr::Literal(literal(MarkerKey::ArgumentTypePrefix, MarkerText::new(&text), Role::Inner))
+        Expr::from(literal(MarkerKey::ArgumentTypePrefix, MarkerText::new(&text), Role::Inner))
     };
     Expr::Choice(names.iter().map(text).collect())
 }

@@ -136,7 +136,7 @@ fn marker_parts(spec: &Source<'_>, key: MarkerKey, text: &str, role: Role) -> Ex
             literal.in_text = in_text(spec, key, role, &literal.core);
             literal.confirm = key == MarkerKey::ContentEnd;
         }
-        pieces.push(Expr::Literal(literal));
+        pieces.push(Expr::from(literal));
     }
     // A part of white space alone is kept here; `sequence` moves it to its neighbour.
     Expr::Sequence(pieces)
@@ -213,11 +213,11 @@ pub(in crate::lower) fn without_name(key: MarkerKey, core: &str) -> (String, Opt
 
 /// The brace that opens the arguments. It is left for the reader of the arguments.
 pub(in crate::lower) fn opening_brace() -> Expr {
-    Expr::Literal(Literal { peek: true, ..literal(MarkerKey::ArgumentsPunctuation, MarkerText::new("{"), Role::Inner) })
+    Expr::from(Literal { peek: true, ..literal(MarkerKey::ArgumentsPunctuation, MarkerText::new("{"), Role::Inner) })
 }
 
 pub(in crate::lower) fn symbol(text: &str, role: Role) -> Expr {
-    Expr::Literal(literal(MarkerKey::CallPunctuation, MarkerText::new(text), role))
+    Expr::from(literal(MarkerKey::CallPunctuation, MarkerText::new(text), role))
 }
 
 pub(in crate::lower) fn is_empty(expr: &Expr) -> bool {
@@ -255,7 +255,7 @@ pub(in crate::lower) fn seen_ahead(spec: &Source<'_>, keys: &[MarkerKey]) -> Exp
     let first = |key: &MarkerKey| {
         let text = MarkerText::pieces(spec.marker(*key)).into_iter().next().filter(|text| !text.is_layout())?;
         let literal = literal(*key, text, Role::Inner);
-        Some(Expr::Literal(Literal { confirm: true, named_next: true, peek: true, after: String::new(), ..literal }))
+        Some(Expr::from(Literal { confirm: true, named_next: true, peek: true, after: String::new(), ..literal }))
     };
     Expr::Choice(keys.iter().filter_map(first).collect())
 }
@@ -263,7 +263,7 @@ pub(in crate::lower) fn seen_ahead(spec: &Source<'_>, keys: &[MarkerKey]) -> Exp
 /// Makes the first literal count only if something follows that may come after it.
 pub(in crate::lower) fn confirmed(expr: Expr) -> Expr {
     match expr {
-        Expr::Literal(literal) => Expr::Literal(Literal { confirm: true, ..literal }),
+        Expr::Literal(literal) => Expr::from(Literal { confirm: true, ..*literal }),
         Expr::Sequence(mut items) => {
             if let Some(first) = items.first_mut() {
                 *first = confirmed(std::mem::replace(first, Expr::empty()));

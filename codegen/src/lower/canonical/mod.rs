@@ -39,7 +39,7 @@ pub(in crate::lower) fn turn(spec: &Source<'_>) -> Expr {
 
 /// The label with which some turns begin.
 fn label(spec: &Source<'_>) -> Expr {
-    let label = Expr::Literal(literal(MarkerKey::ContentLabel, MarkerText::new(&spec.content.label), Role::Inner));
+    let label = Expr::from(literal(MarkerKey::ContentLabel, MarkerText::new(&spec.content.label), Role::Inner));
     if is_empty(&label) { Expr::empty() } else { Expr::Choice(vec![label]).optional() }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn ends_of_turn(spec: &Source<'_>) -> Vec<Expr> {
     for text in std::iter::once(&spec.turn.end).chain(others) {
         let whole = MarkerText::new(text);
         for core in whole.beginnings() {
-            let end = Expr::Literal(literal(MarkerKey::TurnEnd, MarkerText { core, ..whole }, Role::TurnEnd));
+            let end = Expr::from(literal(MarkerKey::TurnEnd, MarkerText { core, ..whole }, Role::TurnEnd));
             if !is_empty(&end) && !ends.contains(&end) {
                 ends.push(end);
             }

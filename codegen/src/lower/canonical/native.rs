@@ -102,7 +102,7 @@ fn named(spec: &Source<'_>, section: Expr, start: Expr, object: Expr) -> Expr {
 fn bare_calls(object: Expr) -> Expr {
     let opener = |core: &'static str, peek: bool| match symbol(core, Role::CallOpen) {
         // What follows decides whether a bracket opens a call or is prose.
-        Expr::Literal(literal) => Expr::Literal(Literal { peek, confirm: true, ..literal }),
+        Expr::Literal(literal) => Expr::from(Literal { peek, confirm: true, ..*literal }),
         other => other,
     };
     let speculate = || Expr::Action(Action::Speculate);

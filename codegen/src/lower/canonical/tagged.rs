@@ -95,7 +95,7 @@ fn start_action(spec: &Source<'_>) -> Action {
 fn name_end(spec: &Source<'_>) -> Expr {
     let next = begins_with_name(spec) && spec.tools.arguments.start.trim().is_empty();
     match line_break(spec, MarkerKey::FunctionNameSuffix).filter(|_| next) {
-        Some(line) => Expr::Literal(line).optional(),
+        Some(line) => Expr::from(line).optional(),
         None => marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner),
     }
 }

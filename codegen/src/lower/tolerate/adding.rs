@@ -36,19 +36,19 @@ pub(super) fn mark(literal: Literal) -> Literal {
 /// The same for an expression that is a literal.
 pub(super) fn marked(expr: Expr) -> Expr {
     match expr {
-        Expr::Literal(literal) => Expr::Literal(mark(literal)),
+        Expr::Literal(literal) => Expr::from(mark(*literal)),
         other => other,
     }
 }
 
 /// A tolerated literal as an expression.
 pub(super) fn part(key: MarkerKey, core: &str) -> Expr {
-    Expr::Literal(tolerated(key, core, Role::Inner))
+    Expr::from(tolerated(key, core, Role::Inner))
 }
 
 /// A tolerated literal that what follows reads again.
 pub(super) fn ahead(key: MarkerKey, core: &str) -> Expr {
-    Expr::Literal(Literal { peek: true, ..tolerated(key, core, Role::Inner) })
+    Expr::from(Literal { peek: true, ..tolerated(key, core, Role::Inner) })
 }
 
 /// The form of a marker that the template writes, and those that only models write.
@@ -65,7 +65,7 @@ pub(super) fn own_and_others(marker: &Expr) -> (Expr, Expr) {
 
 /// Whether this is a literal that no template writes at its place.
 pub(super) fn is_tolerated(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(Literal { rule: Some(_), .. }))
+    matches!(expr, Expr::Literal(literal) if literal.rule.is_some())
 }
 
 /// Adds forms of markers to all that are in a plan.
@@ -97,7 +97,7 @@ pub(super) fn form(key: MarkerKey, text: &str, core: &str, own: Option<&Literal>
     let ends_name = key == MarkerKey::FunctionNameSuffix;
     let confirm = opens || (ends_name && (core.ends_with('\n') || own.is_some_and(|own| own.confirm)));
     let (before, after) = (whole.before.to_owned(), whole.after.to_owned());
-    Expr::Literal(Literal { before, after, confirm, named_next: opens, ..tolerated(key, core, role) })
+    Expr::from(Literal { before, after, confirm, named_next: opens, ..tolerated(key, core, role) })
 }
 
 pub(super) fn first_literal(expr: &Expr) -> Option<&Literal> {

@@ -14,7 +14,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     // A model that shows how a call is written does not write special tokens.
-    let fence = |role| Expr::Literal(tolerated(MarkerKey::CodeFence, FENCE, role));
+    let fence = |role| Expr::from(tolerated(MarkerKey::CodeFence, FENCE, role));
     let until =
         vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::FenceEnd];
     let hole = Expr::Hole(PlanHole::text(Channel::Content, until, Openers::Tokens));

@@ -12,7 +12,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = MarkerText::new(&spec.content.header.end).core;
     if is_special(end) {
         let end = tolerated(MarkerKey::ContentStart, end, Role::ContentWrapper);
-        let end = Expr::Literal(Literal { in_text: InText::Text, ..end });
+        let end = Expr::from(Literal { in_text: InText::Text, ..end });
         turn.also(&[PlanPart::Sections], vec![end]);
     }
 }

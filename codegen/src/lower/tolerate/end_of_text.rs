@@ -20,7 +20,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         MarkerText::new(&spec.turn.user_start).tags().first().copied().filter(|_| spec.turn.end.trim().is_empty());
     let others = spec.tokens.other.iter().map(String::as_str).chain(user).filter(|token| is_special(token));
     let tokens: BTreeSet<&str> = ends_of_text(spec).into_iter().chain(others).filter(|token| !is_end(token)).collect();
-    let tails = tokens.into_iter().map(|token| Expr::Literal(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
+    let tails = tokens.into_iter().map(|token| Expr::from(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)));
     let tails = Expr::Choice(tails.collect()).optional();
     turn.follow(&[PlanPart::End], tails);
 }

@@ -63,7 +63,7 @@ pub(super) fn tags(spec: &Source<'_>, keys: &[MarkerKey]) -> Vec<Literal> {
                 let opens =
                     spec.markers().any(|(other, text)| (opens(other) || is_opener(spec, other)) && text.contains(core));
                 // Without a call there is no name to repeat.
-                let is_tag = tag.repeats.is_none() && is_tag(&Expr::Literal(tag.clone()));
+                let is_tag = tag.repeats.is_none() && is_tag(&Expr::from(tag.clone()));
                 if is_tag && !opens && found.iter().all(|other| other.core != tag.core) {
                     found.push(tag);
                 }
@@ -188,7 +188,7 @@ pub(super) fn after_json(spec: &Source<'_>, may_be_fenced: bool) -> Expr {
     if may_be_fenced && !holds_fences(spec) {
         // An answer may begin with a fence of its own.
         let end = tolerated(MarkerKey::CodeFence, FENCE, Role::Inner);
-        extras.push(Expr::Literal(Literal { confirm: true, ..end }));
+        extras.push(Expr::from(Literal { confirm: true, ..end }));
     }
     Expr::Choice(extras).repeated()
 }
@@ -208,7 +208,7 @@ const CLOSERS: [MarkerKey; 6] = [
 pub(super) fn leftovers(spec: &Source<'_>) -> Expr {
     let inner = |tag: Literal| {
         let closes = (tag.key == MarkerKey::ReasoningEnd).then_some(Expr::Action(Action::CloseReasoning));
-        let tag = Expr::Literal(Literal { role: Role::Inner, ..tag });
+        let tag = Expr::from(Literal { role: Role::Inner, ..tag });
         Expr::Sequence([tag].into_iter().chain(closes).collect())
     };
     Expr::Choice(tags(spec, &CLOSERS).into_iter().map(inner).collect()).repeated()
@@ -222,7 +222,7 @@ pub(super) fn up_to(mut openers: Vec<Literal>, closers: Vec<Literal>, role: Hole
     let openers = openers.into_iter().map(|opener| Literal { peek: true, ..opener });
     let closers = closers.into_iter().map(|closer| Literal { peek, ..closer });
     let ends = openers.chain(closers).map(|end| Literal { role: Role::Broken, ..end });
-    let ends = ends.map(|end| Expr::Sequence(vec![Expr::Literal(end), Expr::Action(Action::Unparsed)]));
+    let ends = ends.map(|end| Expr::Sequence(vec![Expr::from(end), Expr::Action(Action::Unparsed)]));
     let (reads, until) = (Hole::Text(Channel::Unparsed), vec![Role::Broken]);
     let hole = PlanHole { reads, until, openers: Openers::Any, role };
     Expr::Sequence(vec![Expr::Hole(hole), Expr::Choice(ends.collect())])

@@ -57,5 +57,5 @@ fn object(spec: &Source<'_>, is_marked: bool) -> Expr {
     // A brace too many before the object.
     let brace =
         Literal { followed_by: vec!["{".to_owned()], ..tolerated(MarkerKey::CallPunctuation, "{", Role::Inner) };
-    Expr::Sequence(vec![Expr::Literal(brace).optional(), own])
+    Expr::Sequence(vec![Expr::from(brace).optional(), own])
 }

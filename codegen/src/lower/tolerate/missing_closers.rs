@@ -38,6 +38,6 @@ fn next_call(spec: &Source<'_>) -> Option<Expr> {
 fn unknown_closer(spec: &Source<'_>) -> Option<Expr> {
     let text = MarkerText::new(&spec.tools.arguments.close_prefix);
     let closer = literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner);
-    let closer = Expr::Literal(mark(Literal { peek: true, ..closer }));
+    let closer = Expr::from(mark(Literal { peek: true, ..closer }));
     (!is_empty(&closer)).then(|| Expr::Sequence(vec![closer, Expr::Action(Action::EndCallIncomplete).tolerated()]))
 }

@@ -28,7 +28,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
 fn ends(spec: &Source<'_>, own: &str) -> Option<Expr> {
     let after = MarkerText::new(own).after.to_owned();
     let end = |core: &String| {
-        Expr::Literal(Literal { after: after.clone(), ..tolerated(MarkerKey::ArgumentNameSuffix, core, Role::Inner) })
+        Expr::from(Literal { after: after.clone(), ..tolerated(MarkerKey::ArgumentNameSuffix, core, Role::Inner) })
     };
     let ends = without_attribute(own)?;
     let [_, other] = without_attribute(spec.marker(MarkerKey::OtherNameSuffix)).unwrap_or_default();

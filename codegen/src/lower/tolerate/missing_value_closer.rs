@@ -26,7 +26,7 @@ pub(super) fn without_closer(spec: &Source<'_>) -> Expr {
     }
     let tolerate = |expr| match expr {
         // The white space before it is that of the closer that is missing.
-        Expr::Literal(literal) => Expr::Literal(mark(Literal { before: own.before.to_owned(), ..literal })),
+        Expr::Literal(literal) => Expr::from(mark(Literal { before: own.before.to_owned(), ..*literal })),
         other => other,
     };
     let ahead = match seen_ahead(spec, &closers) {

@@ -36,10 +36,10 @@ fn or_objects(spec: &Source<'_>, opener: Expr, call: Expr) -> Expr {
         Expr::Choice(forms) => {
             Expr::Choice(forms.into_iter().map(|form| or_objects(spec, form, call.clone())).collect())
         }
-        Expr::Literal(literal) if is_whole(&literal) => after(spec, literal, call),
+        Expr::Literal(literal) if is_whole(&literal) => after(spec, *literal, call),
         Expr::Sequence(items) => match items.split_first() {
             Some((Expr::Literal(literal), others)) if is_whole(literal) => {
-                after(spec, literal.clone(), Expr::Sequence([others, &[call]].concat()))
+                after(spec, (**literal).clone(), Expr::Sequence([others, &[call]].concat()))
             }
             _ => Expr::Sequence([items, vec![call]].concat()),
         },
@@ -53,15 +53,15 @@ fn after(spec: &Source<'_>, literal: Literal, call: Expr) -> Expr {
     // A token without its words may come before the marker with them.
     let with_words = Literal { after: whole.after.to_owned(), ..tolerated(literal.key, whole.core, Role::Inner) };
     let with_words = (literal.rule.is_some() && whole.core.starts_with(&literal.core))
-        .then(|| Expr::Sequence(vec![Expr::Literal(with_words), call.clone()]));
+        .then(|| Expr::Sequence(vec![Expr::from(with_words), call.clone()]));
     let calls = call.or(std::iter::once(objects(spec)).chain(with_words));
-    Expr::Sequence(vec![Expr::Literal(literal), calls.named(PlanPart::AfterTag)])
+    Expr::Sequence(vec![Expr::from(literal), calls.named(PlanPart::AfterTag)])
 }
 
 /// Calls as JSON objects in a format that writes them otherwise.
 fn objects(spec: &Source<'_>) -> Expr {
     let symbol =
-        |core, peek| Expr::Literal(Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) });
+        |core, peek| Expr::from(Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) });
     let object = || Expr::Sequence(vec![hole(Hole::Object(CallShape::USUAL.into())), after_json(spec, false)]);
     let next = vec![
         Expr::Action(Action::EndCall),

@@ -68,7 +68,7 @@ fn again(opener: &Literal, call: Expr) -> Expr {
     let layout = opener.after.clone();
     let second = Literal { after: layout, ..tolerated(opener.key, &opener.core, Role::Inner) };
     let third = Literal { peek: true, after: String::new(), ..second.clone() };
-    let abandoned = Expr::Sequence(vec![Expr::Literal(third), Expr::Action(Action::Unparsed)]);
+    let abandoned = Expr::Sequence(vec![Expr::from(third), Expr::Action(Action::Unparsed)]);
     let after = Expr::Choice(vec![call.clone(), abandoned]);
-    call.or([Expr::Sequence(vec![Expr::Literal(second), after])])
+    call.or([Expr::Sequence(vec![Expr::from(second), after])])
 }

@@ -54,15 +54,15 @@ fn message(spec: &Source<'_>, call: &dyn Fn(Expr, Expr) -> Expr) -> Option<Expr>
     let answers: Vec<String> = answers.map(|name| [header.channel.as_str(), name].concat()).collect();
     let answer = |core: &String| Expr::Sequence(vec![part(core), rest(&is_broken, None)]);
     let call = call(Expr::Choice(tokens.collect()), Expr::Choice(answers.iter().map(answer).collect()));
-    let named = |role| Expr::Sequence(vec![Expr::Literal(to(role)), part(namespace).optional(), call.clone()]);
+    let named = |role| Expr::Sequence(vec![Expr::from(to(role)), part(namespace).optional(), call.clone()]);
     let broken = rest(&is_broken, Some(named(Role::Inner)));
-    let opener = |core: &str| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::CallOpen));
+    let opener = |core: &str| Expr::from(tolerated(MarkerKey::CallStart, core, Role::CallOpen));
     let to_somebody = |core: &String| {
-        Expr::Sequence(vec![opener(core), Expr::Literal(to(Role::Inner)), word(rest(&is_broken, None))])
+        Expr::Sequence(vec![opener(core), Expr::from(to(Role::Inner)), word(rest(&is_broken, None))])
     };
     let openers = channels.iter().map(|token| opener(token)).collect();
     let message = Expr::Sequence(vec![Expr::Choice(openers), word(broken)]);
-    let at_start = Expr::Literal(Literal { in_text: InText::Text, ..to(Role::CallOpen) });
+    let at_start = Expr::from(Literal { in_text: InText::Text, ..to(Role::CallOpen) });
     let to_call = Expr::Sequence(vec![at_start, call.clone()]);
     let first = Expr::Choice(answers.iter().map(to_somebody).chain([message, to_call]).collect());
     Some(Expr::Sequence(vec![Expr::Action(Action::Speculate), first]))

@@ -29,5 +29,5 @@ fn headers(spec: &Source<'_>) -> Vec<Expr> {
             cores.push(core);
         }
     }
-    cores.iter().map(|core| Expr::Literal(tolerated(MarkerKey::CallStart, core, Role::CallOpen))).collect()
+    cores.iter().map(|core| Expr::from(tolerated(MarkerKey::CallStart, core, Role::CallOpen))).collect()
 }

@@ -15,7 +15,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let part = |role, confirm| {
-        let part = |token: &Literal| Expr::Literal(Literal { role, confirm, ..token.clone() });
+        let part = |token: &Literal| Expr::from(Literal { role, confirm, ..token.clone() });
         Expr::Choice(tokens.iter().map(part).collect())
     };
     turn.change(&[PlanPart::Calls], &mut |calls| {

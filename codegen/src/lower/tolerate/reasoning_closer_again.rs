@@ -23,5 +23,5 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let mut next = vec![text.core.to_owned()];
     next.extend(openers(spec).into_iter().map(|opener| opener.core));
     let before = Literal { followed_by: next, ..again };
-    turn.also(&[PlanPart::Sections], [line, before].map(Expr::Literal).into());
+    turn.also(&[PlanPart::Sections], [line, before].map(Expr::from).into());
 }

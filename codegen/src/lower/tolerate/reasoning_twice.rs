@@ -25,7 +25,7 @@ fn openers(spec: &Source<'_>) -> Vec<Expr> {
     for (key, text) in own.into_iter().chain(others.map(|text| (MarkerKey::ReasoningStart, text))) {
         for core in parts(text) {
             let tag = Literal { after: whole.after.to_owned(), ..tolerated(key, core, Role::Inner) };
-            let tag = Expr::Literal(tag);
+            let tag = Expr::from(tag);
             let closes = MarkerText::new(&spec.reasoning.end).tags().contains(&core);
             if (is_tag(&tag) || is_bracketed(core)) && !closes && !again.contains(&tag) {
                 again.push(tag);

@@ -13,7 +13,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let last = start.tags().pop().filter(|tag| start.core.ends_with(tag)).unwrap_or_default();
     let mut starts: Vec<Expr> = Vec::new();
     for text in [start, MarkerText::new(last)] {
-        let start = Expr::Literal(mark(literal(MarkerKey::AssistantStart, text, Role::Inner)));
+        let start = Expr::from(mark(literal(MarkerKey::AssistantStart, text, Role::Inner)));
         if !is_empty(&start) && is_tag(&start) && !starts.contains(&start) {
             starts.push(start);
         }
