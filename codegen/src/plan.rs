@@ -54,6 +54,16 @@ impl From<Literal> for Expr {
 }
 
 impl Expr {
+    /// All of these, one after the other.
+    pub fn sequence<const N: usize>(items: [Expr; N]) -> Self {
+        Expr::Sequence(items.into())
+    }
+
+    /// One of these.
+    pub fn choice<const N: usize>(ways: [Expr; N]) -> Self {
+        Expr::Choice(ways.into())
+    }
+
     /// The empty text.
     pub fn empty() -> Self {
         Expr::Sequence(Vec::new())
@@ -109,7 +119,7 @@ impl Expr {
 
     /// Puts this after each part of these kinds.
     pub(crate) fn follow(&mut self, parts: &[PlanPart], after: Expr) {
-        self.change(parts, &mut |own| Expr::Sequence(vec![own, after.clone()]));
+        self.change(parts, &mut |own| Expr::sequence([own, after.clone()]));
     }
 
     /// Visits all parts, a part within another one first.

@@ -1,16 +1,20 @@
 //! A key of a spec that could not be read, as serde reports it while a value is being deserialised.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
 use serde::de;
 
 use crate::document::Node;
 use crate::text;
 
-/// A key that could not be read.
+/// A key that could not be read. It is behind a pointer, because serde's code for the model passes one on at every key.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
+pub(crate) struct Fault(Box<Found>);
+
+/// What is known of a fault.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
     /// The dotted key.
     pub(crate) key: Option<String>,
     /// The place, where it is not that of the key.
@@ -54,7 +58,7 @@ pub(crate) enum FaultKind {
 
 impl Fault {
     pub(crate) fn new(kind: FaultKind) -> Self {
-        Self { key: None, span: None, kind }
+        Self(Box::new(Found { key: None, span: None, kind }))
     }
 
     /// Gives the fault a place, unless it has one.
@@ -67,6 +71,20 @@ impl Fault {
             });
         }
         self
+    }
+}
+
+impl Deref for Fault {
+    type Target = Found;
+
+    fn deref(&self) -> &Found {
+        &self.0
+    }
+}
+
+impl DerefMut for Fault {
+    fn deref_mut(&mut self) -> &mut Found {
+        &mut self.0
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node, scope: Scope) -> (Option<T>
     let mut faults: Vec<Fault> = Vec::new();
     let mut marks = Marks::new();
     loop {
-        let fault = match T::deserialize(Reader::new(Some(root), &marks, None)) {
+        let fault = match T::deserialize(&Reader::new(Some(root), &marks, None)) {
             Ok(value) => return (Some(value), faults),
             Err(fault) => fault,
         };
@@ -74,7 +74,7 @@ const MAX_DEPTH: usize = 8;
 pub(crate) fn shape_of<T: DeserializeOwned>() -> Shape {
     let (shape, marks) = (RefCell::new(Shape::new()), Marks::new());
     // If this fails, the shape is only shorter.
-    let _ = T::deserialize(Reader::new(None, &marks, Some(&shape)));
+    let _ = T::deserialize(&Reader::new(None, &marks, Some(&shape)));
     shape.into_inner()
 }
 
@@ -169,9 +169,9 @@ impl<'a> Reader<'a> {
     }
 
     // What does not depend on the visitor is in functions of its own, because serde makes a copy of this one for each type.
-    fn table<'de, V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+    fn table<'de, V: Visitor<'de>>(&self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
         let keys = self.keys(self.entries()?, fields);
-        let map = Entries { parent: self.clone(), keys: keys.into_iter(), next: None };
+        let map = Entries { parent: self, keys: keys.into_iter(), next: None };
         visitor.visit_map(map).map_err(|fault: Fault| self.at_place(fault))
     }
 
@@ -184,9 +184,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn items<'de, V: Visitor<'de>>(self, placeholders: usize, visitor: V) -> Result<V::Value, Fault> {
+    fn items<'de, V: Visitor<'de>>(&self, placeholders: usize, visitor: V) -> Result<V::Value, Fault> {
         let items = self.nodes(placeholders)?;
-        let items = Items { parent: self.clone(), items: items.into_iter().enumerate() };
+        let items = Items { parent: self, items: items.into_iter().enumerate() };
         visitor.visit_seq(items).map_err(|fault: Fault| self.at_place(fault))
     }
 
@@ -210,7 +210,7 @@ macro_rules! integers {
     };
 }
 
-impl<'de> Deserializer<'de> for Reader<'_> {
+impl<'de> Deserializer<'de> for &Reader<'_> {
     type Error = Fault;
 
     integers! {
@@ -344,7 +344,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
 
 /// The keys of a table, one after the other.
 struct Entries<'a> {
-    parent: Reader<'a>,
+    parent: &'a Reader<'a>,
     keys: std::vec::IntoIter<(&'a str, Option<&'a Node>)>,
     next: Option<(&'a str, Option<&'a Node>)>,
 }
@@ -367,13 +367,13 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let (name, node) = self.next.unwrap_or_default();
-        seed.deserialize(self.parent.child(text::join(&self.parent.path, name), node))
+        seed.deserialize(&self.parent.child(text::join(&self.parent.path, name), node))
     }
 }
 
 /// The items of an array, one after the other.
 struct Items<'a> {
-    parent: Reader<'a>,
+    parent: &'a Reader<'a>,
     items: std::iter::Enumerate<std::vec::IntoIter<Option<&'a Node>>>,
 }
 
@@ -386,7 +386,7 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
         };
         let parent = &self.parent;
         let path = if node.is_some() { format!("{}[{index}]", parent.path) } else { format!("{}[]", parent.path) };
-        seed.deserialize(parent.child(path, node)).map(Some)
+        seed.deserialize(&parent.child(path, node)).map(Some)
     }
 }
 
@@ -414,10 +414,10 @@ struct Variant<'a> {
 }
 
 impl<'a> Variant<'a> {
-    fn value(self, wanted: &str) -> Result<Reader<'a>, Fault> {
+    fn value(&self, wanted: &str) -> Result<&Reader<'a>, Fault> {
         match self.is_alone {
             true => Err(self.inner.type_fault(wanted)),
-            false => Ok(self.inner),
+            false => Ok(&self.inner),
         }
     }
 }

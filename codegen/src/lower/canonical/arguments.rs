@@ -21,7 +21,7 @@ const AFTER_VALUE: [MarkerKey; 4] =
 /// One argument: its name and its value.
 pub(super) fn argument(spec: &Source<'_>) -> Expr {
     let prefix = marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner);
-    Expr::Sequence(vec![prefix, hole(Hole::ArgumentName), after_name(spec).named(PlanPart::AfterKey)])
+    Expr::sequence([prefix, hole(Hole::ArgumentName), after_name(spec).named(PlanPart::AfterKey)])
 }
 
 /// The rest of an argument, after its name.
@@ -38,7 +38,7 @@ fn after_name(spec: &Source<'_>) -> Expr {
         (inner(MarkerKey::ArgumentNameSuffix), inner(MarkerKey::OtherNameSuffix))
     };
     let other_kind = ArgumentKind::Other { python: spec.tools.uses_python_dicts };
-    Expr::Choice(vec![value(spec, ArgumentKind::Text, text), value(spec, other_kind, other)])
+    Expr::choice([value(spec, ArgumentKind::Text, text), value(spec, other_kind, other)])
 }
 
 /// How the values of a call expression are read.
@@ -76,17 +76,17 @@ pub(in crate::lower) fn value(spec: &Source<'_>, kind: ArgumentKind, end_of_name
         _ => (Hole::Value, PlanPart::ValueEnd),
     };
     let closer = || value_end(spec, part);
-    let closed = Expr::Choice(vec![confirmed(closer())]).named(part);
-    let plain = Expr::Sequence(vec![hole(reads.clone()), Expr::Action(end.clone()), closed]);
+    let closed = Expr::choice([confirmed(closer())]).named(part);
+    let plain = Expr::sequence([hole(reads.clone()), Expr::Action(end.clone()), closed]);
     let read = if arguments.cdata && part == PlanPart::ValueEnd {
         let bracket = |text| Expr::from(literal(MarkerKey::ArgumentsPunctuation, MarkerText::new(text), Role::Inner));
         let (open, close) = (bracket(CDATA.0), confirmed(bracket(CDATA.1)));
-        Expr::Choice(vec![Expr::Sequence(vec![open, hole(reads), Expr::Action(end), close, closer()]), plain])
+        Expr::choice([Expr::sequence([open, hole(reads), Expr::Action(end), close, closer()]), plain])
     } else {
         plain
     };
     let prefix = marker(spec, MarkerKey::ArgumentValuePrefix, Role::Inner).named(PlanPart::ValueStart);
-    Expr::Sequence(vec![Expr::Action(begin), end_of_name.named(PlanPart::KeyEnd), prefix, read])
+    Expr::sequence([Expr::Action(begin), end_of_name.named(PlanPart::KeyEnd), prefix, read])
 }
 
 /// What closes a value.

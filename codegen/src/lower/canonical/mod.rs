@@ -27,9 +27,8 @@ pub(in crate::lower) fn turn(spec: &Source<'_>) -> Expr {
     };
     let mut sections: Vec<Expr> = reasoning.into_iter().collect();
     sections.extend(answer(spec, calls.as_ref().is_some_and(Expr::opens_before_text)));
-    sections
-        .extend(calls.map(|calls| Expr::Sequence(vec![calls.named(PlanPart::Calls), Expr::Action(Action::EndCalls)])));
-    Expr::Sequence(vec![
+    sections.extend(calls.map(|calls| Expr::sequence([calls.named(PlanPart::Calls), Expr::Action(Action::EndCalls)])));
+    Expr::sequence([
         label(spec).named(PlanPart::Start),
         first,
         Expr::Choice(sections).named(PlanPart::Sections).repeated(),
@@ -40,7 +39,7 @@ pub(in crate::lower) fn turn(spec: &Source<'_>) -> Expr {
 /// The label with which some turns begin.
 fn label(spec: &Source<'_>) -> Expr {
     let label = Expr::from(literal(MarkerKey::ContentLabel, MarkerText::new(&spec.content.label), Role::Inner));
-    if is_empty(&label) { Expr::empty() } else { Expr::Choice(vec![label]).optional() }
+    if is_empty(&label) { Expr::empty() } else { Expr::choice([label]).optional() }
 }
 
 /// What comes before anything else, and reasoning that may come anywhere.
@@ -57,18 +56,18 @@ fn reasoning(spec: &Source<'_>) -> (Expr, Option<Expr>) {
     let hole = Expr::Hole(PlanHole::text(Channel::Reasoning, until, Openers::NotLeading)).named(PlanPart::Thoughts);
     let end = || {
         let end = marker(spec, MarkerKey::ReasoningEnd, Role::ReasoningEnd);
-        Expr::Sequence(vec![end, Expr::Action(Action::CloseReasoning)])
+        Expr::sequence([end, Expr::Action(Action::CloseReasoning)])
     };
     let close = if is_open { Expr::Choice(Vec::new()) } else { end() };
     let close = close.named(PlanPart::ReasoningEnd).optional();
     if reasoning.start.trim().is_empty() {
-        return (Expr::Sequence(vec![hole, close]).optional(), None);
+        return (Expr::sequence([hole, close]).optional(), None);
     }
     let empty = marker(spec, MarkerKey::ReasoningEmpty, Role::ReasoningEnd);
     let first = if is_empty(&empty) { Expr::empty() } else { empty.optional() };
     let start = marker(spec, MarkerKey::ReasoningStart, Role::ReasoningStart);
-    let start = Expr::Sequence(vec![start, Expr::Action(Action::OpenReasoning)]).named(PlanPart::ReasoningStart);
-    (first, Some(Expr::Sequence(vec![start, hole, close])))
+    let start = Expr::sequence([start, Expr::Action(Action::OpenReasoning)]).named(PlanPart::ReasoningStart);
+    (first, Some(Expr::sequence([start, hole, close])))
 }
 
 /// The text of the answer, and its wrapper. `after_opener`: a call may open with a marker that counts only before a text.
@@ -87,7 +86,7 @@ fn answer(spec: &Source<'_>, after_opener: bool) -> Vec<Expr> {
         }
         start.extend(after_opener.then(|| answer(Openers::NotLeading)));
         parts.push(Expr::Sequence(start));
-        parts.push(Expr::Sequence(vec![marker(spec, MarkerKey::ContentEnd, Role::ContentWrapper)]));
+        parts.push(Expr::sequence([marker(spec, MarkerKey::ContentEnd, Role::ContentWrapper)]));
     }
     parts
 }

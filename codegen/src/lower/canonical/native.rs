@@ -16,7 +16,7 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let bare = is_bare(spec);
-    let object = Expr::Sequence(vec![hole(Hole::Object(shape(spec).into())).named(PlanPart::Object), end_of_call(end)]);
+    let object = Expr::sequence([hole(Hole::Object(shape(spec).into())).named(PlanPart::Object), end_of_call(end)]);
     if is_named(spec) {
         return named(spec, section, start, object);
     }
@@ -35,15 +35,14 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
             closer(section_end),
         ];
         let list = Expr::Sequence(list).named(PlanPart::Objects).named(PlanPart::AfterSection);
-        let calls = Expr::Sequence(vec![section, list]).named(PlanPart::Section);
-        return Expr::Sequence(vec![Expr::Action(Action::Speculate), calls]);
+        let calls = Expr::sequence([section, list]).named(PlanPart::Section);
+        return Expr::sequence([Expr::Action(Action::Speculate), calls]);
     }
     let call = |opener: Vec<Expr>| {
         let object = object.clone().named(PlanPart::Objects).named(PlanPart::AfterOpener);
         Expr::Sequence([opener, vec![object]].concat())
     };
-    let first =
-        Expr::Sequence(vec![section.named(PlanPart::Wrapper), call(vec![start.clone()]).named(PlanPart::Opened)]);
+    let first = Expr::sequence([section.named(PlanPart::Wrapper), call(vec![start.clone()]).named(PlanPart::Opened)]);
     all_calls(spec, first.named(PlanPart::First), call(vec![start]).named(PlanPart::Opened).named(PlanPart::Next))
 }
 
@@ -85,7 +84,7 @@ fn other_keys(spec: &Source<'_>) -> Vec<Cow<'static, str>> {
 
 /// Calls whose name is before the object and in it.
 fn named(spec: &Source<'_>, section: Expr, start: Expr, object: Expr) -> Expr {
-    let call = Expr::Sequence(vec![
+    let call = Expr::sequence([
         start,
         marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen),
         hole(Hole::Name),
@@ -94,7 +93,7 @@ fn named(spec: &Source<'_>, section: Expr, start: Expr, object: Expr) -> Expr {
         opening_brace(),
         object,
     ]);
-    let first = Expr::Sequence(vec![section.named(PlanPart::Wrapper), call.clone()]);
+    let first = Expr::sequence([section.named(PlanPart::Wrapper), call.clone()]);
     all_calls(spec, first, call)
 }
 
@@ -108,10 +107,10 @@ fn bare_calls(object: Expr) -> Expr {
     let speculate = || Expr::Action(Action::Speculate);
     let brace = opener("{", true);
     let more = another(vec![symbol(",", Role::Inner), object.clone()]);
-    let list = Expr::Sequence(vec![speculate(), opener("[", false), object.clone(), more, list_end()]);
-    let separator = Expr::Choice(vec![symbol(",", Role::Inner), symbol(";", Role::Inner)]).optional();
+    let list = Expr::sequence([speculate(), opener("[", false), object.clone(), more, list_end()]);
+    let separator = Expr::choice([symbol(",", Role::Inner), symbol(";", Role::Inner)]).optional();
     let next = another(vec![separator, brace.clone(), object.clone()]);
-    Expr::Choice(vec![list, Expr::Sequence(vec![speculate(), brace, object, next])])
+    Expr::choice([list, Expr::sequence([speculate(), brace, object, next])])
 }
 
 /// Any number of other calls that begin so.

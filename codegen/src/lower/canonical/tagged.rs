@@ -15,13 +15,13 @@ pub(super) fn calls(spec: &Source<'_>) -> Expr {
     // The id may be the first that a call has.
     let opens = is_empty(&section) && is_empty(&start);
     let id = id_at(spec, CallIdPosition::PreFuncName, if opens { Role::CallOpen } else { Role::Inner });
-    let call = Expr::Sequence(vec![id, named(spec).named(PlanPart::Named)]);
+    let call = Expr::sequence([id, named(spec).named(PlanPart::Named)]);
     let (first, call) = if is_empty(&start) {
         (opened(section, call.clone()), call)
     } else {
         let call = opened(start, call);
         let after = call.clone().named(PlanPart::AfterSection);
-        (Expr::Sequence(vec![section, after]).named(PlanPart::Section), call)
+        (Expr::sequence([section, after]).named(PlanPart::Section), call)
     };
     all_calls(spec, first.named(PlanPart::First), call.named(PlanPart::Next))
 }
@@ -31,7 +31,7 @@ pub(super) fn all_calls(spec: &Source<'_>, first: Expr, next: Expr) -> Expr {
     let separator = marker(spec, MarkerKey::CallSeparator, Role::Inner);
     let call = |items| Expr::Sequence([vec![Expr::Action(Action::Speculate)], items].concat()).named(PlanPart::Call);
     let more = call(vec![separator, next]).repeated();
-    Expr::Sequence(vec![call(vec![first]), more, closer(marker(spec, MarkerKey::SectionEnd, Role::Inner))])
+    Expr::sequence([call(vec![first]), more, closer(marker(spec, MarkerKey::SectionEnd, Role::Inner))])
 }
 
 /// A call after the marker that opens it.
@@ -39,7 +39,7 @@ fn opened(opener: Expr, call: Expr) -> Expr {
     if is_empty(&opener) {
         return call;
     }
-    Expr::Sequence(vec![opener, call.named(PlanPart::AfterOpener)]).named(PlanPart::Opened)
+    Expr::sequence([opener, call.named(PlanPart::AfterOpener)]).named(PlanPart::Opened)
 }
 
 /// The id of a call, if it is here.
@@ -52,7 +52,7 @@ fn id_at(spec: &Source<'_>, position: CallIdPosition, role: Role) -> Expr {
     let suffix = marker(spec, MarkerKey::CallIdSuffix, Role::Inner);
     match position {
         // The suffix of the id ends the name too.
-        CallIdPosition::BetweenFuncAndArgs => Expr::Sequence(vec![Expr::Sequence(value).optional(), suffix]),
+        CallIdPosition::BetweenFuncAndArgs => Expr::sequence([Expr::Sequence(value).optional(), suffix]),
         _ => Expr::Sequence([value, vec![suffix]].concat()),
     }
 }
@@ -76,7 +76,7 @@ fn named(spec: &Source<'_>) -> Expr {
         .chain(brace)
         .chain([rest.named(PlanPart::Rest)]);
     let prefix = marker(spec, MarkerKey::FunctionNamePrefix, Role::CallOpen);
-    Expr::Sequence(vec![prefix, hole(Hole::Name), Expr::Sequence(after.collect()).named(PlanPart::AfterName)])
+    Expr::sequence([prefix, hole(Hole::Name), Expr::Sequence(after.collect()).named(PlanPart::AfterName)])
 }
 
 /// How a call begins, once its name is known.
@@ -135,7 +135,7 @@ pub(in crate::lower) fn needs_brace(spec: &Source<'_>) -> bool {
 fn json_rest(spec: &Source<'_>) -> Expr {
     let inner = |key| marker(spec, key, Role::Inner);
     let arguments = if spec.tools.uses_python_dicts { Hole::Python } else { Hole::Json };
-    Expr::Sequence(vec![
+    Expr::sequence([
         hole(arguments).named(PlanPart::Json),
         closer(inner(MarkerKey::ArgumentsEnd)),
         closer(inner(MarkerKey::FunctionClose)),
@@ -150,31 +150,31 @@ fn tagged_rest(spec: &Source<'_>) -> Expr {
     let argument = argument(spec).named(PlanPart::Argument);
     let separator = inner(MarkerKey::ArgumentSeparator);
     let is_tight = is_empty(&separator);
-    let next = Expr::Sequence(vec![separator, argument.clone().named(PlanPart::NextArgument)]).repeated();
+    let next = Expr::sequence([separator, argument.clone().named(PlanPart::NextArgument)]).repeated();
     let list = match (goes_on(spec), is_tight) {
-        (true, _) => Expr::Sequence(vec![argument, next]),
+        (true, _) => Expr::sequence([argument, next]),
         (false, true) => argument.repeated(),
-        (false, false) => Expr::Sequence(vec![argument, next]).optional(),
+        (false, false) => Expr::sequence([argument, next]).optional(),
     };
     let (close, call_end) = (inner(MarkerKey::FunctionClose), inner(MarkerKey::CallEnd));
     let closers = if !is_empty(&close) {
-        Expr::Sequence(vec![close.named(PlanPart::FunctionEnd), end_of_call(call_end)])
+        Expr::sequence([close.named(PlanPart::FunctionEnd), end_of_call(call_end)])
     } else if is_bracketed(spec) {
         Expr::Choice(Vec::new())
     } else if !is_empty(&call_end) {
-        Expr::Sequence(vec![call_end, Expr::Action(Action::EndCall)])
+        Expr::sequence([call_end, Expr::Action(Action::EndCall)])
     } else {
         Expr::Action(Action::EndCall)
     };
     let end = closer(inner(MarkerKey::ArgumentsEnd));
-    let closed = Expr::Choice(vec![closers.clone()]).named(PlanPart::Closers);
-    let rest = Expr::Sequence(vec![list.named(PlanPart::Arguments), end.clone(), closed]);
-    if goes_on(spec) { Expr::Choice(vec![rest, Expr::Sequence(vec![end, closers])]) } else { rest }
+    let closed = Expr::choice([closers.clone()]).named(PlanPart::Closers);
+    let rest = Expr::sequence([list.named(PlanPart::Arguments), end.clone(), closed]);
+    if goes_on(spec) { Expr::choice([rest, Expr::sequence([end, closers])]) } else { rest }
 }
 
 /// The end of a call after its arguments.
 pub(in crate::lower) fn end_of_call(end: Expr) -> Expr {
-    Expr::Sequence(vec![closer(end), Expr::Action(Action::EndCall)]).named(PlanPart::CallEnd)
+    Expr::sequence([closer(end), Expr::Action(Action::EndCall)]).named(PlanPart::CallEnd)
 }
 
 /// A closer. White space alone closes nothing.

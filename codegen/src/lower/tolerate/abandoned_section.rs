@@ -20,7 +20,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let ended = |end: Literal| {
         let end = Literal { peek: true, role: Role::Inner, ..end };
-        Expr::Sequence(vec![Expr::from(end), Expr::Action(Action::Unparsed)])
+        Expr::sequence([Expr::from(end), Expr::Action(Action::Unparsed)])
     };
     turn.also(&[PlanPart::AfterSection], ends_before_more(spec).into_iter().map(ended).collect());
 }

@@ -14,6 +14,6 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let opener = Literal { peek: true, ..tolerated(MarkerKey::ContentStart, opener, Role::ReasoningEnd) };
-    let end = Expr::Sequence(vec![Expr::from(opener), Expr::Action(Action::CloseReasoning)]);
+    let end = Expr::sequence([Expr::from(opener), Expr::Action(Action::CloseReasoning)]);
     turn.also(&[PlanPart::ReasoningEnd], vec![end]);
 }

@@ -24,6 +24,6 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     // Nothing leads here: a parser goes to this place where it gives up a call.
     let rest = up_to(openers, tags(spec, &keys), HoleRole::BrokenCall);
-    let broken = Expr::Sequence(vec![rest, leftovers(spec)]);
+    let broken = Expr::sequence([rest, leftovers(spec)]);
     turn.also(&[PlanPart::Sections], vec![broken]);
 }

@@ -15,5 +15,5 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let again = || part(MarkerKey::ReasoningEnd, closer);
-    turn.change(&[PlanPart::AfterName], &mut |call| call.clone().or([Expr::Sequence(vec![again(), call])]));
+    turn.change(&[PlanPart::AfterName], &mut |call| call.clone().or([Expr::sequence([again(), call])]));
 }

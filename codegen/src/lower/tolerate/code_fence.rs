@@ -18,7 +18,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let until =
         vec![Role::ReasoningStart, Role::ContentWrapper, Role::CallOpen, Role::TurnEnd, Role::Stray, Role::FenceEnd];
     let hole = Expr::Hole(PlanHole::text(Channel::Content, until, Openers::Tokens));
-    let close = Expr::Sequence(vec![fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]).optional();
-    let code = Expr::Sequence(vec![fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close]);
+    let close = Expr::sequence([fence(Role::FenceEnd), Expr::Action(Action::CloseFence)]).optional();
+    let code = Expr::sequence([fence(Role::Fence), Expr::Action(Action::OpenFence), hole, close]);
     turn.also(&[PlanPart::Sections], vec![code]);
 }

@@ -177,12 +177,11 @@ pub(super) fn after_json(spec: &Source<'_>, may_be_fenced: bool) -> Expr {
     };
     if !spec.markers().any(closes) {
         let brace = part(MarkerKey::CallPunctuation, "}");
-        extras.push(Expr::Sequence(vec![brace, Expr::Action(Action::Unparsed)]));
+        extras.push(Expr::sequence([brace, Expr::Action(Action::Unparsed)]));
     }
     if may_be_fenced {
         let is_new = |core: &&str| spec.markers().all(|(_, text)| !text.contains(core));
-        let closer =
-            |core| Expr::Sequence(vec![part(MarkerKey::CallPunctuation, core), Expr::Action(Action::Unparsed)]);
+        let closer = |core| Expr::sequence([part(MarkerKey::CallPunctuation, core), Expr::Action(Action::Unparsed)]);
         extras.extend(FOREIGN_CLOSERS.into_iter().filter(is_new).map(closer));
     }
     if may_be_fenced && !holds_fences(spec) {
@@ -222,10 +221,10 @@ pub(super) fn up_to(mut openers: Vec<Literal>, closers: Vec<Literal>, role: Hole
     let openers = openers.into_iter().map(|opener| Literal { peek: true, ..opener });
     let closers = closers.into_iter().map(|closer| Literal { peek, ..closer });
     let ends = openers.chain(closers).map(|end| Literal { role: Role::Broken, ..end });
-    let ends = ends.map(|end| Expr::Sequence(vec![Expr::from(end), Expr::Action(Action::Unparsed)]));
+    let ends = ends.map(|end| Expr::sequence([Expr::from(end), Expr::Action(Action::Unparsed)]));
     let (reads, until) = (Hole::Text(Channel::Unparsed), vec![Role::Broken]);
     let hole = PlanHole { reads, until, openers: Openers::Any, role };
-    Expr::Sequence(vec![Expr::Hole(hole), Expr::Choice(ends.collect())])
+    Expr::sequence([Expr::Hole(hole), Expr::Choice(ends.collect())])
 }
 
 /// What comes before a recipient, up to its equals sign, and the namespace that the template writes after that.

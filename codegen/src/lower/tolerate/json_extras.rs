@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    turn.change(&[PlanPart::Json], &mut |json| Expr::Sequence(vec![fence(spec), json, after_json(spec, true)]));
+    turn.change(&[PlanPart::Json], &mut |json| Expr::sequence([fence(spec), json, after_json(spec, true)]));
     if spec.tools.format != ToolFormat::JsonNative {
         return;
     }
@@ -22,9 +22,9 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let start = marker(spec, MarkerKey::CallStart, Role::CallOpen);
     turn.change(&[PlanPart::Objects], &mut |calls| match calls {
         Expr::Sequence(items) if !spec.tools.tools_array_wrapped => {
-            Expr::Sequence(vec![fence(spec), several(items, is_tag(&start))])
+            Expr::sequence([fence(spec), several(items, is_tag(&start))])
         }
-        other => Expr::Sequence(vec![fence(spec), other]),
+        other => Expr::sequence([fence(spec), other]),
     });
     turn.follow(&[PlanPart::ListEnd], after_json(spec, is_marked));
     turn.change(&[PlanPart::Object], &mut |_| object(spec, is_marked));
@@ -45,7 +45,7 @@ fn several(items: Vec<Expr>, is_tagged: bool) -> Expr {
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes.
 fn object(spec: &Source<'_>, is_marked: bool) -> Expr {
     let object =
-        |shape: CallShape| Expr::Sequence(vec![hole(Hole::Object(shape.into())), after_json(spec, is_marked)]);
+        |shape: CallShape| Expr::sequence([hole(Hole::Object(shape.into())), after_json(spec, is_marked)]);
     let shape = shape(spec);
     // A Python dict may be JSON anyway.
     if shape.python || !is_marked {
@@ -53,9 +53,9 @@ fn object(spec: &Source<'_>, is_marked: bool) -> Expr {
     }
     let begins = BEGIN_DICT.map(|core| ahead(MarkerKey::CallPunctuation, core));
     let dict = object(CallShape { python: true, ..shape.clone() });
-    let own = Expr::Choice(vec![Expr::Sequence(vec![Expr::Choice(begins.into()), dict]), object(shape)]);
+    let own = Expr::choice([Expr::sequence([Expr::Choice(begins.into()), dict]), object(shape)]);
     // A brace too many before the object.
     let brace =
         Literal { followed_by: vec!["{".to_owned()], ..tolerated(MarkerKey::CallPunctuation, "{", Role::Inner) };
-    Expr::Sequence(vec![Expr::from(brace).optional(), own])
+    Expr::sequence([Expr::from(brace).optional(), own])
 }

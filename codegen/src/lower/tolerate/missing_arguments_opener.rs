@@ -18,7 +18,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
             _ => Action::StartOffered,
         };
         let Some(rest) = call.find(PlanPart::Rest).cloned() else { return call };
-        call.or([Expr::Sequence(vec![Expr::Action(start), marked(opening_brace()), rest.named(PlanPart::Rest)])])
+        call.or([Expr::sequence([Expr::Action(start), marked(opening_brace()), rest.named(PlanPart::Rest)])])
     });
 }
 

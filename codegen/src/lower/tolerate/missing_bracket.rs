@@ -26,7 +26,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let call_end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let end = |(key, core): &(MarkerKey, &str)| {
-        Expr::Sequence(vec![ahead(*key, core), missing(own), end_of_call(call_end.clone())])
+        Expr::sequence([ahead(*key, core), missing(own), end_of_call(call_end.clone())])
     };
     turn.also(&[PlanPart::Closers], cores.iter().map(end).collect());
 }

@@ -15,9 +15,9 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let outer = (!is_empty(&end) && !core(spec, MarkerKey::FunctionClose).is_empty())
-        .then(|| Expr::Sequence(vec![end, Expr::Action(Action::EndCall)]));
+        .then(|| Expr::sequence([end, Expr::Action(Action::EndCall)]));
     turn.change(&[PlanPart::Closers], &mut |closers| {
-        let nothing_closes = closers == Expr::Choice(vec![Expr::Action(Action::EndCall)]);
+        let nothing_closes = closers == Expr::choice([Expr::Action(Action::EndCall)]);
         let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete).tolerated());
         closers.or(outer.clone().into_iter().chain(next_call(spec)).chain(unknown_closer(spec)).chain(incomplete))
     });
@@ -30,7 +30,7 @@ fn next_call(spec: &Source<'_>) -> Option<Expr> {
     let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
     let (key, opener) = openers.iter().map(|key| (*key, core(key))).find(|(_, core)| !core.is_empty())?;
     let opener = ahead(key, opener);
-    is_tag(&opener).then(|| Expr::Sequence(vec![opener, missing(closer), Expr::Action(Action::EndCall)]))
+    is_tag(&opener).then(|| Expr::sequence([opener, missing(closer), Expr::Action(Action::EndCall)]))
 }
 
 /// The beginning of a closer where no argument is open. A closing tag other than those of the call cannot begin an argument; it is
@@ -39,5 +39,5 @@ fn unknown_closer(spec: &Source<'_>) -> Option<Expr> {
     let text = MarkerText::new(&spec.tools.arguments.close_prefix);
     let closer = literal(MarkerKey::ArgumentClosePrefix, text, Role::Inner);
     let closer = Expr::from(mark(Literal { peek: true, ..closer }));
-    (!is_empty(&closer)).then(|| Expr::Sequence(vec![closer, Expr::Action(Action::EndCallIncomplete).tolerated()]))
+    (!is_empty(&closer)).then(|| Expr::sequence([closer, Expr::Action(Action::EndCallIncomplete).tolerated()]))
 }

@@ -12,6 +12,6 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let closer = MarkerText::new(&spec.tools.arguments.name_suffix).core;
     let opener = ahead(MarkerKey::ArgumentValuePrefix, core(spec, MarkerKey::ArgumentValuePrefix));
     if closer.starts_with("</") && is_tag(&opener) {
-        turn.also(&[PlanPart::KeyEnd], vec![Expr::Sequence(vec![opener.clone(), missing(closer)])]);
+        turn.also(&[PlanPart::KeyEnd], vec![Expr::sequence([opener.clone(), missing(closer)])]);
     }
 }

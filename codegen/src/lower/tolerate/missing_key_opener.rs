@@ -16,6 +16,6 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let [key, rest] = [PlanPart::AfterKey, PlanPart::Rest].map(|part| call.find(part).cloned());
         let (Some(key), Some(rest)) = (key, rest) else { return call };
         let key = key.named(PlanPart::AfterKey);
-        call.or([Expr::Sequence(vec![Expr::Action(Action::StartSplit).tolerated(), key, rest.named(PlanPart::Rest)])])
+        call.or([Expr::sequence([Expr::Action(Action::StartSplit).tolerated(), key, rest.named(PlanPart::Rest)])])
     });
 }

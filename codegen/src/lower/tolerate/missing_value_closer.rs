@@ -33,5 +33,5 @@ pub(super) fn without_closer(spec: &Source<'_>) -> Expr {
         Expr::Choice(choices) => Expr::Choice(choices.into_iter().map(tolerate).collect()),
         other => tolerate(other),
     };
-    Expr::Sequence(vec![ahead, missing(own.core)])
+    Expr::sequence([ahead, missing(own.core)])
 }

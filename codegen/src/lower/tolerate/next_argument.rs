@@ -22,6 +22,6 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         line: true,
         ..tolerated(MarkerKey::ArgumentNamePrefix, next.core, Role::Inner)
     };
-    let end = Expr::Sequence(vec![Expr::from(line), missing(own.core)]);
+    let end = Expr::sequence([Expr::from(line), missing(own.core)]);
     turn.also(&[PlanPart::ValueEnd], vec![end]);
 }

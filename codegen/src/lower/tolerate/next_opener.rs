@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let abandoned = |opener: Literal| {
         let opener = Literal { peek: true, role: Role::Inner, ..opener };
-        Expr::Sequence(vec![Expr::from(opener), Expr::Action(Action::Unparsed)])
+        Expr::sequence([Expr::from(opener), Expr::Action(Action::Unparsed)])
     };
     let openers = || openers(spec).into_iter().filter(|opener| is_special(&opener.core)).map(abandoned);
     turn.also(&[PlanPart::AfterName], openers().collect());

@@ -9,10 +9,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    let object = |arguments| Expr::Sequence(vec![marked(opening_brace()), hole(arguments)]);
+    let object = |arguments| Expr::sequence([marked(opening_brace()), hole(arguments)]);
     let object = match spec.tools.format {
         ToolFormat::TagWithTagged if MarkerText::new(&spec.tools.arguments.name_prefix).core.starts_with('<') => {
-            Expr::Sequence(vec![fence(spec), object(Hole::Json), after_json(spec, true)])
+            Expr::sequence([fence(spec), object(Hole::Json), after_json(spec, true)])
         }
         // A brace may close a call expression.
         _ if spec.is_expression() => object(Hole::Python),

@@ -43,7 +43,7 @@ fn or_objects(spec: &Source<'_>, opener: Expr, call: Expr) -> Expr {
             }
             _ => Expr::Sequence([items, vec![call]].concat()),
         },
-        other => Expr::Sequence(vec![other, call]),
+        other => Expr::sequence([other, call]),
     }
 }
 
@@ -53,16 +53,16 @@ fn after(spec: &Source<'_>, literal: Literal, call: Expr) -> Expr {
     // A token without its words may come before the marker with them.
     let with_words = Literal { after: whole.after.to_owned(), ..tolerated(literal.key, whole.core, Role::Inner) };
     let with_words = (literal.rule.is_some() && whole.core.starts_with(&literal.core))
-        .then(|| Expr::Sequence(vec![Expr::from(with_words), call.clone()]));
+        .then(|| Expr::sequence([Expr::from(with_words), call.clone()]));
     let calls = call.or(std::iter::once(objects(spec)).chain(with_words));
-    Expr::Sequence(vec![Expr::from(literal), calls.named(PlanPart::AfterTag)])
+    Expr::sequence([Expr::from(literal), calls.named(PlanPart::AfterTag)])
 }
 
 /// Calls as JSON objects in a format that writes them otherwise.
 fn objects(spec: &Source<'_>) -> Expr {
     let symbol =
         |core, peek| Expr::from(Literal { peek, ..tolerated(MarkerKey::CallPunctuation, core, Role::Inner) });
-    let object = || Expr::Sequence(vec![hole(Hole::Object(CallShape::USUAL.into())), after_json(spec, false)]);
+    let object = || Expr::sequence([hole(Hole::Object(CallShape::USUAL.into())), after_json(spec, false)]);
     let next = vec![
         Expr::Action(Action::EndCall),
         Expr::Action(Action::Speculate),
@@ -70,7 +70,7 @@ fn objects(spec: &Source<'_>) -> Expr {
         symbol("{", true),
         object(),
     ];
-    Expr::Sequence(vec![
+    Expr::sequence([
         symbol("[", false).optional(),
         symbol("{", true),
         object(),

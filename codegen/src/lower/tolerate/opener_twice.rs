@@ -15,7 +15,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     turn.change(&[PlanPart::Opened], &mut |opened| match opened {
         Expr::Sequence(items) => match items.split_first() {
-            Some((start, call)) => Expr::Sequence(vec![start.clone(), after(start, call.to_vec())]),
+            Some((start, call)) => Expr::sequence([start.clone(), after(start, call.to_vec())]),
             None => Expr::Sequence(items),
         },
         other => other,
@@ -35,7 +35,7 @@ fn after_tag(opened: Expr) -> Expr {
         Expr::Choice(forms) => Expr::Choice(forms.into_iter().map(after_tag).collect()),
         Expr::Sequence(items) => match items.as_slice() {
             [Expr::Literal(literal), calls @ Expr::Part(PlanPart::AfterTag, _)] if literal.rule.is_none() => {
-                Expr::Sequence(vec![Expr::Literal(literal.clone()), again(literal, calls.clone())])
+                Expr::sequence([Expr::Literal(literal.clone()), again(literal, calls.clone())])
             }
             _ => Expr::Sequence(items),
         },
@@ -56,10 +56,10 @@ fn or_again(opener: Expr, calls: Expr) -> Expr {
     match opener {
         Expr::Literal(literal) if tags_in(&literal.core) == [literal.core.as_str()] => {
             let calls = again(&literal, calls);
-            Expr::Sequence(vec![Expr::Literal(literal), calls])
+            Expr::sequence([Expr::Literal(literal), calls])
         }
         Expr::Choice(forms) => Expr::Choice(forms.into_iter().map(|form| or_again(form, calls.clone())).collect()),
-        other => Expr::Sequence(vec![other, calls]),
+        other => Expr::sequence([other, calls]),
     }
 }
 
@@ -68,7 +68,7 @@ fn again(opener: &Literal, call: Expr) -> Expr {
     let layout = opener.after.clone();
     let second = Literal { after: layout, ..tolerated(opener.key, &opener.core, Role::Inner) };
     let third = Literal { peek: true, after: String::new(), ..second.clone() };
-    let abandoned = Expr::Sequence(vec![Expr::from(third), Expr::Action(Action::Unparsed)]);
-    let after = Expr::Choice(vec![call.clone(), abandoned]);
-    call.or([Expr::Sequence(vec![Expr::from(second), after])])
+    let abandoned = Expr::sequence([Expr::from(third), Expr::Action(Action::Unparsed)]);
+    let after = Expr::choice([call.clone(), abandoned]);
+    call.or([Expr::sequence([Expr::from(second), after])])
 }

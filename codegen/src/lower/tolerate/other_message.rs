@@ -33,15 +33,15 @@ fn message(spec: &Source<'_>, call: &dyn Fn(Expr, Expr) -> Expr) -> Option<Expr>
     let end = MarkerText::new(&header.end).core;
     let (to, namespace) = recipient(spec).filter(|_| !end.is_empty())?;
     let part = |core: &str| part(MarkerKey::CallStart, core);
-    let word = |rest: Expr| Expr::Sequence(vec![hole(Hole::Id), rest]);
+    let word = |rest: Expr| Expr::sequence([hole(Hole::Id), rest]);
     let types = types_of_header(spec);
-    let after_token = |token: &&str, rest: Expr| Expr::Sequence(vec![part(token), word(rest)]);
+    let after_token = |token: &&str, rest: Expr| Expr::sequence([part(token), word(rest)]);
     // What may come after a word, up to the end of the header, which does this.
     let rest = |then: &Expr, with_recipient: Option<Expr>| {
-        let closes = || Expr::Sequence(vec![part(end), then.clone()]);
+        let closes = || Expr::sequence([part(end), then.clone()]);
         let more = || types.iter().map(|token| after_token(token, closes()));
         let after_blank = more().chain([word(closes())]).chain(with_recipient);
-        let blank = Expr::Sequence(vec![part(" "), Expr::Choice(after_blank.collect())]);
+        let blank = Expr::sequence([part(" "), Expr::Choice(after_blank.collect())]);
         Expr::Choice(more().chain([closes(), blank]).collect())
     };
     let to = |role| Literal { before: " ".to_owned(), ..tolerated(MarkerKey::CallStart, to.trim(), role) };
@@ -52,18 +52,18 @@ fn message(spec: &Source<'_>, call: &dyn Fn(Expr, Expr) -> Expr) -> Option<Expr>
     let is_broken = Expr::Action(Action::OtherToken);
     let answers = header.answers.iter().filter(|name| !header.calls.contains(name));
     let answers: Vec<String> = answers.map(|name| [header.channel.as_str(), name].concat()).collect();
-    let answer = |core: &String| Expr::Sequence(vec![part(core), rest(&is_broken, None)]);
+    let answer = |core: &String| Expr::sequence([part(core), rest(&is_broken, None)]);
     let call = call(Expr::Choice(tokens.collect()), Expr::Choice(answers.iter().map(answer).collect()));
-    let named = |role| Expr::Sequence(vec![Expr::from(to(role)), part(namespace).optional(), call.clone()]);
+    let named = |role| Expr::sequence([Expr::from(to(role)), part(namespace).optional(), call.clone()]);
     let broken = rest(&is_broken, Some(named(Role::Inner)));
     let opener = |core: &str| Expr::from(tolerated(MarkerKey::CallStart, core, Role::CallOpen));
     let to_somebody = |core: &String| {
-        Expr::Sequence(vec![opener(core), Expr::from(to(Role::Inner)), word(rest(&is_broken, None))])
+        Expr::sequence([opener(core), Expr::from(to(Role::Inner)), word(rest(&is_broken, None))])
     };
     let openers = channels.iter().map(|token| opener(token)).collect();
-    let message = Expr::Sequence(vec![Expr::Choice(openers), word(broken)]);
+    let message = Expr::sequence([Expr::Choice(openers), word(broken)]);
     let at_start = Expr::from(Literal { in_text: InText::Text, ..to(Role::CallOpen) });
-    let to_call = Expr::Sequence(vec![at_start, call.clone()]);
+    let to_call = Expr::sequence([at_start, call.clone()]);
     let first = Expr::Choice(answers.iter().map(to_somebody).chain([message, to_call]).collect());
-    Some(Expr::Sequence(vec![Expr::Action(Action::Speculate), first]))
+    Some(Expr::sequence([Expr::Action(Action::Speculate), first]))
 }

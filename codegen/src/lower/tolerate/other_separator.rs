@@ -18,6 +18,6 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let others = || [",", ";"].into_iter().filter(|other| *other != own).map(|core| part(MarkerKey::CallPunctuation, core));
     turn.change(&[PlanPart::Call], &mut |call| {
         let Some(next) = call.find(PlanPart::Next).cloned() else { return call };
-        call.or([Expr::Sequence(vec![Expr::Action(Action::Speculate), Expr::Choice(others().collect()), next])])
+        call.or([Expr::sequence([Expr::Action(Action::Speculate), Expr::Choice(others().collect()), next])])
     });
 }

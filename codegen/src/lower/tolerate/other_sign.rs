@@ -28,5 +28,5 @@ pub(super) fn before_literal(sign: &str, quote: &str) -> Expr {
     let sign = Literal { confirm: true, ..tolerated(MarkerKey::ArgumentNameSuffix, sign, Role::Inner) };
     let quotes = std::iter::once(quote).filter(|quote| !quote.is_empty() && !BEGIN_LITERALS.contains(quote));
     let literals = quotes.chain(BEGIN_LITERALS).map(|text| ahead(MarkerKey::ArgumentsPunctuation, text)).collect();
-    Expr::Sequence(vec![Expr::from(sign), Expr::Choice(literals)])
+    Expr::sequence([Expr::from(sign), Expr::Choice(literals)])
 }

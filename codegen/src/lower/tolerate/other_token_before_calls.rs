@@ -20,7 +20,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     };
     turn.change(&[PlanPart::Calls], &mut |calls| {
         let token = part(Role::CallOpen, true);
-        let opened = Expr::Sequence(vec![Expr::Action(Action::Speculate), token, calls.clone()]);
-        Expr::Sequence(vec![Expr::Choice(vec![calls, opened]), part(Role::Inner, false).repeated()])
+        let opened = Expr::sequence([Expr::Action(Action::Speculate), token, calls.clone()]);
+        Expr::sequence([Expr::choice([calls, opened]), part(Role::Inner, false).repeated()])
     });
 }

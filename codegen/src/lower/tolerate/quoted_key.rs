@@ -18,7 +18,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let quoted = |quote: &str| {
         let begin = part(MarkerKey::ArgumentsPunctuation, quote);
         let ends = ["=", ":"].map(|sign| part(MarkerKey::ArgumentNameSuffix, &[quote, sign].concat()));
-        Expr::Sequence(vec![begin, hole(Hole::ArgumentName), value(spec, literal_kind(spec), Expr::Choice(ends.into()))])
+        Expr::sequence([begin, hole(Hole::ArgumentName), value(spec, literal_kind(spec), Expr::Choice(ends.into()))])
     };
     let token = spec.tools.arguments.quote.trim();
     let quotes = || ["\"", "'"].into_iter().chain(Some(token).filter(|token| is_special(token)));

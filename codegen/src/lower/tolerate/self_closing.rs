@@ -19,7 +19,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let Some(start) = start_of(&call).cloned() else { return call };
         let closed = |end: &str| {
             let end = part(MarkerKey::FunctionNameSuffix, end);
-            Expr::Sequence(vec![Expr::Action(start.clone()), end, end_of_call(call_end.clone())])
+            Expr::sequence([Expr::Action(start.clone()), end, end_of_call(call_end.clone())])
         };
         call.or(["/>", "\"/>"].map(closed))
     });

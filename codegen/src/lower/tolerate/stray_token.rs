@@ -18,12 +18,12 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     // A tag that is not a special token may be prose.
     let strays = tags(spec, &keys).into_iter().filter(|tag| is_special(&tag.core)).map(|tag| (tag, Action::Unparsed));
     let others = other_tokens(spec).map(|token| (token, Action::OtherToken));
-    let broken = |(tag, action)| Expr::Sequence(vec![Expr::from(tag), Expr::Action(action)]);
+    let broken = |(tag, action)| Expr::sequence([Expr::from(tag), Expr::Action(action)]);
     let strays = strays.chain(others).filter(|(tag, _)| !is_end(tag)).map(broken);
     let rest = PlanHole::text(Channel::Unparsed, Vec::new(), Openers::Any);
     let has_ends = !ends.is_empty();
     let over = Expr::Choice(ends.iter().cloned().map(Expr::from).collect());
-    let end = Expr::Sequence(vec![over, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
+    let end = Expr::sequence([over, Expr::Action(Action::AfterEnd), Expr::Hole(rest)]);
     let all: Vec<Expr> = strays.chain(has_ends.then_some(end)).collect();
     turn.also(&[PlanPart::Sections], all);
 }

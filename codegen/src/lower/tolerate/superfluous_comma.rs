@@ -13,8 +13,8 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let comma = || part(MarkerKey::ArgumentSeparator, ",").optional();
         turn.change(&[PlanPart::Arguments], &mut |list| match list {
             Expr::Repeat(argument) => {
-                let next = Expr::Sequence(vec![comma(), (*argument).clone()]).repeated();
-                Expr::Sequence(vec![*argument, next]).optional()
+                let next = Expr::sequence([comma(), (*argument).clone()]).repeated();
+                Expr::sequence([*argument, next]).optional()
             }
             list => list,
         });

@@ -14,5 +14,5 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let again = || part(MarkerKey::ArgumentQuote, quote).optional();
-    turn.change(&[PlanPart::ValueEnd, PlanPart::LiteralEnd], &mut |closers| Expr::Sequence(vec![again(), closers]));
+    turn.change(&[PlanPart::ValueEnd, PlanPart::LiteralEnd], &mut |closers| Expr::sequence([again(), closers]));
 }

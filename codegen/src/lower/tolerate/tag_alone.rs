@@ -19,5 +19,5 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     // A tag with a name may be prose about the tag. So what follows must confirm it.
     let mut call = by_name(&named, Some(Action::StartKnown), &|prefix| prefix);
     call.change(&[PlanPart::NameEnd], &mut confirmed);
-    turn.change(&[PlanPart::First], &mut |first| Expr::Choice(vec![call.clone(), first]));
+    turn.change(&[PlanPart::First], &mut |first| Expr::choice([call.clone(), first]));
 }

@@ -17,10 +17,10 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
             _ => None,
         };
         let Some(closer) = closer.filter(|closer| !is_empty(closer) && !is_empty(&text)) else { return own };
-        let after = Expr::Sequence(vec![text.clone(), closer.clone()]).optional();
+        let after = Expr::sequence([text.clone(), closer.clone()]).optional();
         // If the closer is missing, text may come.
         let closer = closer.find(PlanPart::Closer).cloned().unwrap_or(closer);
-        Expr::Choice(vec![Expr::Sequence(vec![closer, end()]), Expr::Sequence(vec![end(), after])])
+        Expr::choice([Expr::sequence([closer, end()]), Expr::sequence([end(), after])])
     });
     let between = self::text(spec, &[MarkerKey::SectionEnd]);
     if !is_empty(&between) {
@@ -41,5 +41,5 @@ fn text(spec: &Source<'_>, closers: &[MarkerKey]) -> Expr {
         return Expr::empty();
     }
     let text = up_to(special(openers(spec)), closers, HoleRole::InOrder);
-    Expr::Sequence(vec![Expr::Action(Action::HoldBack).tolerated(), text])
+    Expr::sequence([Expr::Action(Action::HoldBack).tolerated(), text])
 }

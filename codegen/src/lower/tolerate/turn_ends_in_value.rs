@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
-    let end = |end| Expr::Sequence(vec![marked(end), Expr::Action(Action::EndCallIncomplete).tolerated()]);
+    let end = |end| Expr::sequence([marked(end), Expr::Action(Action::EndCallIncomplete).tolerated()]);
     let ends = || ends_of_turn(spec).into_iter().filter(is_tag).map(end);
     turn.change(&[PlanPart::ValueEnd], &mut |closers| match is_empty(&closers) || spec.tools.arguments.nested {
         true => closers,

@@ -21,7 +21,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     });
     let ends = std::iter::once("").chain(turn_ends).map(|turn_end| {
         let end = tolerated(MarkerKey::ArgumentQuote, &[end.as_str(), closer, turn_end].concat(), Role::Unclosed);
-        Expr::Sequence(vec![Expr::from(Literal { peek: true, ..end }), missing(quote)])
+        Expr::sequence([Expr::from(Literal { peek: true, ..end }), missing(quote)])
     });
     let ends: Vec<Expr> = ends.collect();
     turn.also(&[PlanPart::LiteralEnd], ends);

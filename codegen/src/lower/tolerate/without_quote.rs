@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let Some((sign, quote)) = spec.quoted_by().filter(|_| spec.is_untyped()) else { return };
     let literal = |sign: Expr| {
-        Expr::Sequence(vec![
+        Expr::sequence([
             Expr::Action(Action::Argument(ArgumentKind::Literal)),
             sign,
             // Python's own quotes need no word.
