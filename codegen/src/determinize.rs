@@ -340,6 +340,11 @@ impl Builder {
                 Some(found) if yields(&found.2, &transition, !found.3 && is_written) => {
                     *found = (index, to, transition, is_written, rule);
                 }
+                // Of two that are tolerated, the rule that comes first in the list decides.
+                Some((.., Some(other))) if rule.is_some_and(|rule| rule >= *other) => {}
+                Some(found) if rule.is_some() && found.4.is_some() => {
+                    *found = (index, to, transition, is_written, rule)
+                }
                 Some((.., other, _, _)) => self.conflicts.push(LowerProblem::AmbiguousMarkers {
                     first: other.key,
                     second: transition.key,
@@ -496,7 +501,14 @@ impl Builder {
             let next = &self.graph.literals[*literal];
             let (core, Literal { key, role, .. }) = (next.up_to_name(), next);
             let ends_text = closes_answer && *role == Role::TurnEnd;
-            if next.rule.is_some() && *key != MarkerKey::ArgumentsPunctuation && !ends_text {
+            // Of what no template writes, only tags of a call are distinct enough.
+            let is_distinct = match key {
+                MarkerKey::ArgumentsPunctuation => true,
+                MarkerKey::ArgumentNamePrefix | MarkerKey::ArgumentValueSuffix => true,
+                MarkerKey::FunctionClose | MarkerKey::CallEnd | MarkerKey::SectionEnd => unjinja_spec::begins_tag(core),
+                _ => false,
+            };
+            if next.rule.is_some() && !is_distinct && !ends_text {
                 continue;
             }
             // The text before the name is enough.

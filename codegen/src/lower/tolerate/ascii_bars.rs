@@ -11,8 +11,14 @@ pub(super) const RULE: Rule = Rule {
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|_, text| {
         let core = MarkerText::new(text).core;
-        let folded = core.replace('｜', "|").replace('▁', "_");
-        let is_new = folded != core && spec.markers().all(|(_, text)| !text.contains(&folded));
-        is_new.then_some(folded).into_iter().collect()
+        let lines = core.replace('▁', "_");
+        let mut forms: Vec<String> = Vec::new();
+        for form in [lines.replace('｜', "|"), lines, core.replace('｜', "|")] {
+            let is_new = form != core && !forms.contains(&form);
+            if is_new && spec.markers().all(|(_, text)| !text.contains(&form)) {
+                forms.push(form);
+            }
+        }
+        forms
     });
 }

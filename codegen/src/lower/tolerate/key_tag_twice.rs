@@ -1,8 +1,8 @@
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
-    name: "a tag of a key twice",
-    written: "The tag that opens or closes the name of an argument comes twice.",
+    name: "a tag of an argument twice",
+    written: "The tag that opens or closes the name of an argument, or that closes its value, comes twice.",
     read: "Syntax.",
     diagnostic: None,
     case: "arg_key_value: a tag of a key twice",
@@ -15,5 +15,9 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
             let again = || part(key, core).repeated();
             turn.follow(&[PlanPart::Marker(key)], again());
         }
+    }
+    let (key, closer) = (MarkerKey::ArgumentValueSuffix, core(spec, MarkerKey::ArgumentValueSuffix));
+    if tags_in(closer) == [closer] && is_tag(&part(key, closer)) {
+        turn.follow(&[PlanPart::ValueEnd], part(key, closer).repeated());
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     turn.change(&[PlanPart::Closers], &mut |closers| {
         let nothing_closes = closers == Expr::choice([Expr::Action(Action::EndCall)]);
         let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete).tolerated());
-        closers.or(outer.clone().into_iter().chain(next_call(spec)).chain(unknown_closer(spec)).chain(incomplete))
+        closers.or(outer.clone().into_iter().chain(next_call(spec)).chain(all_closed(spec)).chain(unknown_closer(spec)).chain(incomplete))
     });
 }
 
@@ -31,6 +31,14 @@ fn next_call(spec: &Source<'_>) -> Option<Expr> {
     let (key, opener) = openers.iter().map(|key| (*key, core(key))).find(|(_, core)| !core.is_empty())?;
     let opener = ahead(key, opener);
     is_tag(&opener).then(|| Expr::sequence([opener, missing(closer), Expr::Action(Action::EndCall)]))
+}
+
+/// The closer of all calls.
+fn all_closed(spec: &Source<'_>) -> Option<Expr> {
+    let closer = [MarkerKey::CallEnd, MarkerKey::FunctionClose].map(|key| core(spec, key)).into_iter().find(|core| !core.is_empty())?;
+    let section = MarkerText::new(spec.marker(MarkerKey::SectionEnd)).tags().first().copied()?;
+    let end = ahead(MarkerKey::SectionEnd, section);
+    is_tag(&end).then(|| Expr::sequence([end, missing(closer), Expr::Action(Action::EndCall)]))
 }
 
 /// The beginning of a closer where no argument is open. A closing tag other than those of the call cannot begin an argument; it is

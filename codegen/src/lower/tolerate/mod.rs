@@ -34,7 +34,10 @@ rules! {
     second_bar,
     ascii_bars,
     blank_in_opener,
+    other_outer_name,
     // The name of a function, and what comes before it.
+    missing_word,
+    missing_name_closer,
     word_in_header,
     other_bracket,
     objects,
@@ -64,6 +67,8 @@ rules! {
     missing_value_opener,
     missing_value_closer,
     next_argument,
+    other_closer,
+    argument_after_closer,
     turn_ends_in_value,
     unclosed_string,
     superfluous_quote,
@@ -71,6 +76,7 @@ rules! {
     object_for_arguments,
     // The end of a call.
     missing_closers,
+    outer_closer_first,
     missing_bracket,
     json_extras,
     text_after,

@@ -9,6 +9,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
+    turn.change(&[PlanPart::Section], &mut |section| match section {
+        Expr::Sequence(mut items) if items.len() == 2 => {
+            let (calls, opener) = (items.pop(), items.pop());
+            or_again(normalised(opener.unwrap_or_else(Expr::empty)), calls.unwrap_or_else(Expr::empty))
+        }
+        other => other,
+    });
     if spec.tools.format != ToolFormat::JsonNative {
         turn.change(&[PlanPart::Opened], &mut after_tag);
         return;
@@ -18,13 +25,6 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
             Some((start, call)) => Expr::sequence([start.clone(), after(start, call.to_vec())]),
             None => Expr::Sequence(items),
         },
-        other => other,
-    });
-    turn.change(&[PlanPart::Section], &mut |section| match section {
-        Expr::Sequence(mut items) if items.len() == 2 => {
-            let (calls, opener) = (items.pop(), items.pop());
-            or_again(normalised(opener.unwrap_or_else(Expr::empty)), calls.unwrap_or_else(Expr::empty))
-        }
         other => other,
     });
 }

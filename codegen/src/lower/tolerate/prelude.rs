@@ -14,6 +14,6 @@ pub(super) use crate::lower::canonical::build::{
 };
 pub(super) use crate::lower::canonical::ends_of_turn;
 pub(super) use crate::lower::canonical::native::{is_bare, is_named, shape};
-pub(super) use crate::lower::canonical::source::Source;
+pub(super) use crate::lower::canonical::source::{OPENERS, Source};
 pub(super) use crate::lower::canonical::tagged::{end_of_call, is_bracketed, needs_brace};
 pub(super) use crate::plan::{Expr, HoleRole, Literal, Openers, PlanHole, PlanPart, Role};

@@ -18,6 +18,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
             starts.push(start);
         }
     }
+    turn.also(&[PlanPart::Sections], before_another(spec));
     if starts.is_empty() {
         return;
     }
@@ -25,4 +26,18 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         Expr::Option(label) => label.or(starts.clone()).optional(),
         _ => Expr::Choice(starts.clone()).optional(),
     });
+}
+
+/// What opens a message or a call, or its first token, directly before the same.
+fn before_another(spec: &Source<'_>) -> Vec<Expr> {
+    let mut cores: Vec<&str> = vec![MarkerText::new(&spec.content.header.start).core, core(spec, MarkerKey::AssistantStart)];
+    let openers = spec.markers().filter(|(key, _)| OPENERS.contains(key) || *key == MarkerKey::ContentStart);
+    cores.extend(openers.filter_map(|(_, text)| MarkerText::new(text).tags().first().copied()));
+    cores.retain(|core| begins_tag(core));
+    let again = |core: &&str| {
+        let start = tolerated(MarkerKey::AssistantStart, core, Role::ContentWrapper);
+        Expr::from(Literal { followed_by: vec![(*core).to_owned()], ..start })
+    };
+    let cores: BTreeSet<&str> = cores.into_iter().collect();
+    cores.iter().map(again).collect()
 }
