@@ -16,6 +16,7 @@ mod grammar_corpus;
 mod language;
 mod limits;
 mod model_table;
+mod pairs;
 mod programs;
 mod promises;
 mod renamed;
