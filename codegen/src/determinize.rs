@@ -410,10 +410,16 @@ impl Builder {
     fn next_after(&self, mut node: usize, literal: &Literal) -> (Vec<String>, Vec<NextName>) {
         let is_line = literal.core.trim().is_empty();
         if literal.peek {
-            // What is not consumed is read again.
-            let again = self.graph.closure(node, self.last);
-            let itself = again.literals.iter().find(|(_, index, _)| self.graph.literals[*index].core == literal.core);
-            node = itself.map_or(node, |(_, _, to)| *to);
+            // What is not consumed is read again, perhaps more than once.
+            for _ in 0..MAX_AGAIN {
+                let again = self.graph.closure(node, self.last);
+                let is_it = |index: usize| self.graph.literals[index].core == literal.core;
+                let Some((_, index, to)) = again.literals.iter().find(|(_, index, _)| is_it(*index)) else { break };
+                node = *to;
+                if !self.graph.literals[*index].peek {
+                    break;
+                }
+            }
         }
         let (mut texts, mut names): (Vec<String>, Vec<NextName>) = (Vec::new(), Vec::new());
         let closure = self.graph.closure(node, self.last);
@@ -423,7 +429,7 @@ impl Builder {
             let (core, before, origin) = (next.up_to_name(), &next.before, next.origin());
             // What no template writes there confirms only a tolerated opener.
             let opens = literal.origin() == Origin::Recovery && literal.role == Role::CallOpen;
-            if origin == Origin::Recovery && !opens {
+            if origin == Origin::Recovery && !opens && !is_distinct(next) {
                 continue;
             }
             let known = names.len();
@@ -499,16 +505,9 @@ impl Builder {
         }
         for (_, literal, _) in &closure.literals {
             let next = &self.graph.literals[*literal];
-            let (core, Literal { key, role, .. }) = (next.up_to_name(), next);
+            let (core, Literal { role, .. }) = (next.up_to_name(), next);
             let ends_text = closes_answer && *role == Role::TurnEnd;
-            // Of what no template writes, only tags of a call are distinct enough.
-            let is_distinct = match key {
-                MarkerKey::ArgumentsPunctuation => true,
-                MarkerKey::ArgumentNamePrefix | MarkerKey::ArgumentValueSuffix => true,
-                MarkerKey::FunctionClose | MarkerKey::CallEnd | MarkerKey::SectionEnd => unjinja_spec::begins_tag(core),
-                _ => false,
-            };
-            if next.rule.is_some() && !is_distinct && !ends_text {
+            if next.rule.is_some() && !is_distinct(next) && !ends_text {
                 continue;
             }
             // The text before the name is enough.
@@ -517,6 +516,25 @@ impl Builder {
             }
         }
         cores
+    }
+}
+
+/// How often one marker is read again at most, for the parts of a call that end before it.
+const MAX_AGAIN: usize = 4;
+
+/// Whether a literal that no template writes is proof enough that a marker came before it: a tag of a call.
+fn is_distinct(literal: &Literal) -> bool {
+    match literal.key {
+        MarkerKey::ArgumentsPunctuation => true,
+        MarkerKey::CallStart
+        | MarkerKey::FunctionNamePrefix
+        | MarkerKey::ArgumentNamePrefix
+        | MarkerKey::ArgumentValueSuffix
+        | MarkerKey::ArgumentClosePrefix
+        | MarkerKey::FunctionClose
+        | MarkerKey::CallEnd
+        | MarkerKey::SectionEnd => unjinja_spec::begins_tag(&literal.core),
+        _ => false,
     }
 }
 

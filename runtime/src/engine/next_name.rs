@@ -150,7 +150,10 @@ impl NameProbe {
                     self.from = self.read;
                     (false, ProbeStage::Gap)
                 }
-                ProbeStage::Gap if space && !matches!(byte, b'\n' | b'\r') => (true, self.stage),
+                // A tag may be on the next line.
+                ProbeStage::Gap if space && (next.after.starts_with('<') || !matches!(byte, b'\n' | b'\r')) => {
+                    (true, self.stage)
+                }
                 ProbeStage::Gap => (false, ProbeStage::After(0)),
                 ProbeStage::After(at) => match expected(&next.after, at) {
                     Some(expected) if expected == byte && at + 1 == next.after.len() => return Some(true),

@@ -62,7 +62,17 @@ deviations! {
         format!("{key}{}", if sign == "=" { ":" } else { "=" })
     }),
     "a key in quotes": |spec, text| after_key(spec, text, |key, sign| format!("\"{key}\"{sign}")),
-    "a tag of a key twice": |spec, text| twice(spec, text, &[Key::ArgumentNamePrefix, Key::ArgumentNameSuffix]),
+    "a tag of an argument twice": |spec, text| {
+        twice(spec, text, &[Key::ArgumentNamePrefix, Key::ArgumentNameSuffix, Key::ArgumentValueSuffix])
+    },
+    "the closer of a key or a value for the other": other_closer,
+    "an argument after the closer": argument_after_closer,
+    "no tag after the name": |spec, text| without(spec, text, &[Key::FunctionNameSuffix]),
+    "a word before the name is missing": missing_word,
+    "another name of the tag around calls": |spec, text| {
+        forms(spec, text, |core| core.replace("tool_call", "function_call"))
+    },
+    "the closer of all calls first": outer_closer_first,
     "a missing type": missing_type,
     "a value between blanks": |_, text| values(text, |value| (format!("\n{value}\n"), format!(" {value} "))),
     "a missing closer of a key": |spec, text| without(spec, text, &[Key::ArgumentNameSuffix]),
@@ -545,4 +555,36 @@ fn code_fence(spec: &FormatSpec, text: &str) -> Vec<Edits> {
     let end = ends.filter_map(|end| text[at..].find(end)).min().map_or(text.len(), |end| at + end);
     let calls = text[at..end].trim_end();
     at_each(text, ANSWER, |answer| format!("{answer}\n```\n{calls}\n```\n"))
+}
+
+/// The closer of a key where that of a value belongs, and the other way round.
+fn other_closer(spec: &FormatSpec, text: &str) -> Vec<Edits> {
+    let (key, value) = (tag(spec, Key::ArgumentNameSuffix), tag(spec, Key::ArgumentValueSuffix));
+    if !key.starts_with("</") || !value.starts_with("</") {
+        return Vec::new();
+    }
+    [at_each(text, key, |_| value.to_owned()), at_each(text, value, |_| key.to_owned())].concat()
+}
+
+/// The closer of the function where that of a value belongs.
+fn argument_after_closer(spec: &FormatSpec, text: &str) -> Vec<Edits> {
+    let (value, function) = (tag(spec, Key::ArgumentValueSuffix), tag(spec, Key::FunctionClose));
+    if value.is_empty() || function.is_empty() { Vec::new() } else { at_each(text, value, |_| function.to_owned()) }
+}
+
+/// No word before the token that announces a name.
+fn missing_word(spec: &FormatSpec, text: &str) -> Vec<Edits> {
+    let prefix = core(spec, Key::FunctionNamePrefix);
+    let word = prefix.find('<').map_or("", |at| &prefix[..at]);
+    if word.is_empty() { Vec::new() } else { at_each(text, prefix, |_| prefix[word.len()..].to_owned()) }
+}
+
+/// The closer of all calls before that of the last call.
+fn outer_closer_first(spec: &FormatSpec, text: &str) -> Vec<Edits> {
+    let (call, all) = (tag(spec, Key::CallEnd), tag(spec, Key::SectionEnd));
+    let (Some(first), Some(second)) = (text.rfind(call), text.rfind(all)) else { return Vec::new() };
+    if call.is_empty() || all.is_empty() || second <= first {
+        return Vec::new();
+    }
+    vec![vec![(first..first + call.len(), all.to_owned()), (second..second + all.len(), call.to_owned())]]
 }

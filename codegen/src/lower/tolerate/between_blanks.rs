@@ -19,7 +19,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let closers = [format!(" {}", closer.core), closer.core.to_owned()];
     let closers = closers.iter().map(|core| confirmed(part(MarkerKey::ArgumentValueSuffix, core)));
-    let unclosed = [without_closer(spec)].into_iter().filter(|expr| !is_empty(expr));
+    let unclosed = [without_closer(spec, " ")].into_iter().filter(|expr| !is_empty(expr));
     let value = Expr::sequence([
         Expr::Action(Action::Argument(by_schema(spec))),
         part(MarkerKey::ArgumentNameSuffix, &format!("{} ", opener.core)),

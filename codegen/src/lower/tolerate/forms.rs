@@ -3,14 +3,17 @@
 use unjinja_runtime::abi::ArgumentKind;
 use unjinja_spec::MarkerKey;
 
-use super::{ascii_bars, blank_in_opener, doubled_bars, doubled_token, other_attribute, second_bar, short_marker};
+use super::{
+    ascii_bars, blank_in_opener, doubled_bars, doubled_token, other_attribute, other_outer_name, second_bar,
+    short_marker,
+};
 use crate::lower::canonical::arguments::value as written_value;
 use crate::lower::canonical::build::marker as written_marker;
 use crate::lower::canonical::source::Source;
 use crate::plan::{Expr, Role};
 
 /// The rules about other forms of one marker.
-const FORMS: [fn(&Source<'_>, &mut Expr); 7] = [
+const FORMS: [fn(&Source<'_>, &mut Expr); 8] = [
     short_marker::apply,
     other_attribute::apply,
     doubled_token::apply,
@@ -18,6 +21,7 @@ const FORMS: [fn(&Source<'_>, &mut Expr); 7] = [
     second_bar::apply,
     ascii_bars::apply,
     blank_in_opener::apply,
+    other_outer_name::apply,
 ];
 
 /// A marker in all its forms.

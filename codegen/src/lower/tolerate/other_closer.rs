@@ -15,7 +15,12 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if !is_closer(&key) || !is_closer(&value) || key.core == value.core {
         return;
     }
-    turn.also(&[PlanPart::KeyEnd], vec![part(MarkerKey::ArgumentNameSuffix, value.core)]);
+    let opener = core(spec, MarkerKey::ArgumentValuePrefix);
+    if begins_tag(opener) {
+        let closer = tolerated(MarkerKey::ArgumentNameSuffix, value.core, Role::Inner);
+        let closer = Literal { followed_by: vec![opener.to_owned()], ..closer };
+        turn.also(&[PlanPart::KeyEnd], vec![Expr::from(closer)]);
+    }
     let other = mark(literal(MarkerKey::ArgumentValueSuffix, MarkerText { core: key.core, ..value }, Role::Inner));
     turn.also(&[PlanPart::ValueEnd], vec![confirmed(Expr::from(other))]);
 }

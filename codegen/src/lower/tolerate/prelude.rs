@@ -10,7 +10,7 @@ pub(super) use super::adding::*;
 pub(super) use super::facts::*;
 pub(super) use crate::lower::canonical::arguments::{by_schema, literal_kind, type_after_name};
 pub(super) use crate::lower::canonical::build::{
-    confirmed, hole, is_empty, is_tag, literal, normalised, opening_brace, seen_ahead,
+    confirmed, hole, is_empty, is_tag, literal, normalised, opening_brace,
 };
 pub(super) use crate::lower::canonical::ends_of_turn;
 pub(super) use crate::lower::canonical::native::{is_bare, is_named, shape};
