@@ -429,7 +429,7 @@ impl Builder {
             let (core, before, origin) = (next.up_to_name(), &next.before, next.origin());
             // What no template writes there confirms only a tolerated opener.
             let opens = literal.origin() == Origin::Recovery && literal.role == Role::CallOpen;
-            if origin == Origin::Recovery && !opens && !is_distinct(next) {
+            if origin == Origin::Recovery && !opens && !is_distinct(literal, next) {
                 continue;
             }
             let known = names.len();
@@ -507,7 +507,7 @@ impl Builder {
             let next = &self.graph.literals[*literal];
             let (core, Literal { role, .. }) = (next.up_to_name(), next);
             let ends_text = closes_answer && *role == Role::TurnEnd;
-            if next.rule.is_some() && !is_distinct(next) && !ends_text {
+            if next.rule.is_some() && !is_distinct(marker, next) && !ends_text {
                 continue;
             }
             // The text before the name is enough.
@@ -522,18 +522,18 @@ impl Builder {
 /// How often one marker is read again at most, for the parts of a call that end before it.
 const MAX_AGAIN: usize = 4;
 
-/// Whether a literal that no template writes is proof enough that a marker came before it: a tag of a call.
-fn is_distinct(literal: &Literal) -> bool {
-    match literal.key {
+/// Whether `next`, which no template writes there, is proof enough that the marker came before it: a tag of a call.
+fn is_distinct(marker: &Literal, next: &Literal) -> bool {
+    match next.key {
         MarkerKey::ArgumentsPunctuation => true,
         MarkerKey::CallStart
         | MarkerKey::FunctionNamePrefix
         | MarkerKey::ArgumentNamePrefix
-        | MarkerKey::ArgumentValueSuffix
-        | MarkerKey::ArgumentClosePrefix
         | MarkerKey::FunctionClose
         | MarkerKey::CallEnd
-        | MarkerKey::SectionEnd => unjinja_spec::begins_tag(&literal.core),
+        | MarkerKey::SectionEnd => unjinja_spec::begins_tag(&next.core),
+        // The closer of a value after anything else closes it.
+        MarkerKey::ArgumentValueSuffix => marker.key == next.key,
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use unjinja_runtime::abi::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
-use super::{Exit, NodeKey, Offered, Position, Table, Texts, TurnRules};
+use super::{Exit, NodeKey, Offered, Position, Table, Texts, TurnRules, is_canonical};
 use crate::counted::{Between, counted};
 use crate::expr::Expr;
 use crate::free_text::FreeText;
@@ -85,7 +85,8 @@ impl TurnRules<'_> {
                     // Any name may come next.
                     Confirm::Next(_) if next.iter().any(String::is_empty) => Vec::new(),
                     Confirm::Next(cores) => {
-                        cores.iter().map(|core| &**core).chain(next.iter().map(|next| &**next)).collect()
+                        let written = cores.iter().filter(|core| self.is_written(transition.next, core));
+                        written.map(|core| &**core).chain(next.iter().map(|next| &**next)).collect()
                     }
                     Confirm::Nothing => named.iter().map(|name| &**name).collect(),
                     Confirm::End(_) => Vec::new(),
@@ -97,6 +98,14 @@ impl TurnRules<'_> {
             exits[number].extend(to.map(|to| (to, self.spaced_after(marker, to))));
         }
         make(&stops, &before, exits)
+    }
+
+    /// Whether a template writes this text at a state. The parser knows more of them, and what it takes for proof that a marker came
+    /// would make the automaton of a text several times as large.
+    fn is_written(&self, state: StateId, text: &str) -> bool {
+        let is_it = |marker: &Marker| text.ends_with(marker.around_name().map_or(&*marker.core, |(before, _)| before));
+        let mut arrows = self.state(state).arrows().filter(|(marker, _)| is_it(marker)).peekable();
+        arrows.peek().is_none() || arrows.any(|(_, transition)| is_canonical(transition))
     }
 
     /// The raw text of an argument with a limited length, and the marker that closes it. `layout` is white space after the

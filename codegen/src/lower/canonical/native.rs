@@ -92,8 +92,7 @@ fn named(spec: &Source<'_>, section: Expr, start: Expr, object: Expr) -> Expr {
         marker(spec, MarkerKey::FunctionNameSuffix, Role::Inner),
         opening_brace(),
         object,
-    ])
-    .named(PlanPart::Opened);
+    ]);
     let first = Expr::sequence([section.named(PlanPart::Wrapper), call.clone()]);
     all_calls(spec, first, call)
 }

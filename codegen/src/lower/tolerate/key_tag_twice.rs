@@ -17,7 +17,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         }
     }
     let (key, closer) = (MarkerKey::ArgumentValueSuffix, core(spec, MarkerKey::ArgumentValueSuffix));
-    if tags_in(closer) == [closer] && is_tag(&part(key, closer)) {
+    if tags_in(closer) == [closer] && is_tag(&part(key, closer)) && !spec.tools.arguments.cdata {
         turn.follow(&[PlanPart::ValueEnd], part(key, closer).repeated());
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     }
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let outer = (!is_empty(&end) && !core(spec, MarkerKey::FunctionClose).is_empty())
-        .then(|| Expr::sequence([end, Expr::Action(Action::EndCall)]));
+        .then(|| Expr::sequence([end, Expr::Action(Action::EndCall)]).tolerated());
     turn.change(&[PlanPart::Closers], &mut |closers| {
         let nothing_closes = closers == Expr::choice([Expr::Action(Action::EndCall)]);
         let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete).tolerated());

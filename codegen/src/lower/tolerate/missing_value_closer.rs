@@ -28,6 +28,9 @@ pub(super) fn without_closer(spec: &Source<'_>, before: &str) -> Expr {
     for key in keys.into_iter().filter(|key| begins_tag(core(spec, *key)) && core(spec, *key) != own.core) {
         let opens = is_opener(spec, key);
         for literal in first_literals(&marker(spec, key, Role::Inner)) {
+            if opens && literal.rule.is_some() {
+                continue;
+            }
             let line = opens && own.before.contains('\n');
             let ahead = Literal { confirm: true, named_next: true, peek: true, line, ..literal };
             let ahead = Literal { before: before.to_owned(), after: String::new(), followed_by: Vec::new(), ..ahead };
