@@ -190,6 +190,25 @@ impl<'a> Reader<'a> {
         visitor.visit_seq(items).map_err(|fault: Fault| self.at_place(fault))
     }
 
+    /// The variant that is written, or the first one for a placeholder.
+    fn tagged(&self, variants: &[&'static str]) -> Result<Tagged<'a>, Fault> {
+        Ok(match (self.value(), self.node.map_or(&[][..], Node::entries)) {
+            (None, _) => {
+                let name = variants.first().copied().unwrap_or_default();
+                Tagged { name, inner: self.clone(), is_alone: false }
+            }
+            (Some(Value::String(text)), _) => Tagged { name: text, inner: self.clone(), is_alone: true },
+            (Some(Value::Table(_)), [(name, inner)]) => {
+                let path = text::join(&self.path, name);
+                Tagged { name, inner: self.child(path, Some(inner)), is_alone: false }
+            }
+            _ => {
+                let variants: Vec<String> = variants.iter().map(|name| text::quote(name)).collect();
+                return Err(self.type_fault(format!("one of {}", variants.join(", "))));
+            }
+        })
+    }
+
     fn integer(&self, wanted: &str) -> Result<i128, Fault> {
         match self.value() {
             Some(Value::Integer(number)) => Ok(*number),
@@ -319,21 +338,7 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let tagged = match (self.value(), self.node.map_or(&[][..], Node::entries)) {
-            (None, _) => {
-                let name = variants.first().copied().unwrap_or_default();
-                Tagged { name, inner: self.clone(), is_alone: false }
-            }
-            (Some(Value::String(text)), _) => Tagged { name: text, inner: self.clone(), is_alone: true },
-            (Some(Value::Table(_)), [(name, inner)]) => {
-                let path = text::join(&self.path, name);
-                Tagged { name, inner: self.child(path, Some(inner)), is_alone: false }
-            }
-            _ => {
-                let variants: Vec<String> = variants.iter().map(|name| text::quote(name)).collect();
-                return Err(self.type_fault(format!("one of {}", variants.join(", "))));
-            }
-        };
+        let tagged = self.tagged(variants)?;
         visitor.visit_enum(tagged).map_err(|fault: Fault| self.at_place(fault))
     }
 

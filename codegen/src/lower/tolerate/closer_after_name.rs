@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let closer = core(spec, MarkerKey::ReasoningEnd);
     let is_marker = |(key, text): (MarkerKey, &str)| key != MarkerKey::ReasoningEnd && text.contains(closer);
-    if tags_in(closer) != [closer] || spec.tools.format != ToolFormat::TagWithTagged || spec.markers().any(is_marker) {
+    if !is_one_tag(closer) || spec.tools.format != ToolFormat::TagWithTagged || spec.markers().any(is_marker) {
         return;
     }
     let again = || part(MarkerKey::ReasoningEnd, closer);

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|key, text| {
         let core = MarkerText::new(text).core;
-        let is_token = spec.tools.format == ToolFormat::TagWithJson && is_special(core) && tags_in(core) == [core];
+        let is_token = spec.tools.format == ToolFormat::TagWithJson && is_special(core) && is_one_tag(core);
         let is_doubled = is_token && key == MarkerKey::FunctionNameSuffix;
         is_doubled.then(|| [core, core].concat()).into_iter().collect()
     });

@@ -15,6 +15,11 @@ pub(super) fn is_special(core: &str) -> bool {
     is_special_token(core.as_bytes())
 }
 
+/// Whether a text is one tag or token and nothing else.
+pub(super) fn is_one_tag(core: &str) -> bool {
+    unjinja_spec::tags(core) == [core]
+}
+
 /// The core of a marker.
 pub(super) fn core<'s>(spec: &'s Source<'_>, key: MarkerKey) -> &'s str {
     MarkerText::new(spec.marker(key)).core

@@ -11,13 +11,13 @@ pub(super) const RULE: Rule = Rule {
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     for key in [MarkerKey::ArgumentNamePrefix, MarkerKey::ArgumentNameSuffix] {
         let core = core(spec, key);
-        if tags_in(core) == [core] && is_tag(&part(key, core)) {
+        if is_one_tag(core) && is_tag(&part(key, core)) {
             let again = || part(key, core).repeated();
             turn.follow(&[PlanPart::Marker(key)], again());
         }
     }
     let (key, closer) = (MarkerKey::ArgumentValueSuffix, core(spec, MarkerKey::ArgumentValueSuffix));
-    if tags_in(closer) == [closer] && is_tag(&part(key, closer)) && !spec.tools.arguments.cdata {
+    if is_one_tag(closer) && is_tag(&part(key, closer)) && !spec.tools.arguments.cdata {
         turn.follow(&[PlanPart::ValueEnd], part(key, closer).repeated());
     }
 }

@@ -16,29 +16,23 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let end = marker(spec, MarkerKey::CallEnd, Role::Inner);
     let outer = (!is_empty(&end) && !core(spec, MarkerKey::FunctionClose).is_empty())
         .then(|| Expr::sequence([end, Expr::Action(Action::EndCall)]).tolerated());
+    let others: Vec<Expr> = outer.into_iter().chain(closed_by_next(spec)).chain(unknown_closer(spec)).collect();
     turn.change(&[PlanPart::Closers], &mut |closers| {
         let nothing_closes = closers == Expr::choice([Expr::Action(Action::EndCall)]);
         let incomplete = (!nothing_closes).then_some(Expr::Action(Action::EndCallIncomplete).tolerated());
-        closers.or(outer.clone().into_iter().chain(next_call(spec)).chain(all_closed(spec)).chain(unknown_closer(spec)).chain(incomplete))
+        closers.or(others.iter().cloned().chain(incomplete))
     });
 }
 
-/// The opener of the next call.
-fn next_call(spec: &Source<'_>) -> Option<Expr> {
-    let core = |key: &MarkerKey| core(spec, *key);
-    let closer = [MarkerKey::CallEnd, MarkerKey::FunctionClose].iter().map(core).find(|core| !core.is_empty())?;
-    let openers = [MarkerKey::CallStart, MarkerKey::FunctionNamePrefix];
-    let (key, opener) = openers.iter().map(|key| (*key, core(key))).find(|(_, core)| !core.is_empty())?;
-    let opener = ahead(key, opener);
-    is_tag(&opener).then(|| Expr::sequence([opener, missing(closer), Expr::Action(Action::EndCall)]))
-}
-
-/// The closer of all calls.
-fn all_closed(spec: &Source<'_>) -> Option<Expr> {
-    let closer = [MarkerKey::CallEnd, MarkerKey::FunctionClose].map(|key| core(spec, key)).into_iter().find(|core| !core.is_empty())?;
-    let section = MarkerText::new(spec.marker(MarkerKey::SectionEnd)).tags().first().copied()?;
-    let end = ahead(MarkerKey::SectionEnd, section);
-    is_tag(&end).then(|| Expr::sequence([end, missing(closer), Expr::Action(Action::EndCall)]))
+/// The opener of the next call and the closer of all calls, where this one has a closer.
+fn closed_by_next(spec: &Source<'_>) -> Vec<Expr> {
+    let first = |keys: [MarkerKey; 2]| keys.map(|key| (key, core(spec, key))).into_iter().find(|(_, core)| !core.is_empty());
+    let Some((_, closer)) = first([MarkerKey::CallEnd, MarkerKey::FunctionClose]) else { return Vec::new() };
+    let section = MarkerText::new(spec.marker(MarkerKey::SectionEnd)).tags().first().copied().unwrap_or_default();
+    let next = first([MarkerKey::CallStart, MarkerKey::FunctionNamePrefix]);
+    let tags = next.into_iter().chain([(MarkerKey::SectionEnd, section)]).map(|(key, core)| ahead(key, core));
+    let end = |tag| Expr::sequence([tag, missing(closer), Expr::Action(Action::EndCall)]);
+    tags.filter(is_tag).map(end).collect()
 }
 
 /// The beginning of a closer where no argument is open. A closing tag other than those of the call cannot begin an argument; it is

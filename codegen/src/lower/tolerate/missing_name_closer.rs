@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
 
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let [own, next] = [MarkerKey::FunctionNameSuffix, MarkerKey::ArgumentNamePrefix].map(|key| core(spec, key));
-    let is_tag = |core| tags_in(core) == [core] && begins_tag(core);
+    let is_tag = |core| is_one_tag(core) && begins_tag(core);
     if is_tag(own) && is_tag(next) && spec.tools.arguments.start.trim().is_empty() {
         turn.also(&[PlanPart::NameEnd], vec![Expr::sequence([ahead(MarkerKey::ArgumentNamePrefix, next), missing(own)])]);
     }

@@ -12,7 +12,7 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let (opener, prefix) = (core(spec, MarkerKey::CallStart), core(spec, MarkerKey::FunctionNamePrefix));
     let Some(token) = tags_in(prefix).first().copied().filter(|token| is_special(token)) else { return };
     let has_word = prefix.strip_suffix(token).is_some_and(|word| !word.is_empty() && word.chars().all(char::is_alphanumeric));
-    if has_word && tags_in(opener) == [opener] && spec.tools.call_id.position == CallIdPosition::None {
+    if has_word && is_one_tag(opener) && spec.tools.call_id.position == CallIdPosition::None {
         let ways = vec![part(MarkerKey::FunctionNamePrefix, token), Expr::empty().tolerated()];
         turn.also(&[PlanPart::Marker(MarkerKey::FunctionNamePrefix)], ways);
     }

@@ -29,7 +29,7 @@ fn or_objects(spec: &Source<'_>, opener: Expr, call: Expr) -> Expr {
     let is_whole = |literal: &Literal| {
         // The bracket may be that of a list.
         let core = literal.core.strip_suffix('[').unwrap_or(&literal.core);
-        tags_in(core) == [core] && !closes(core)
+        is_one_tag(core) && !closes(core)
     };
     match opener {
         Expr::Part(_, opener) => or_objects(spec, *opener, call),

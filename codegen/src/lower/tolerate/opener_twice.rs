@@ -54,7 +54,7 @@ fn after(start: &Expr, call: Vec<Expr>) -> Expr {
 /// All calls after their opener, which a model may write twice if it is one tag.
 fn or_again(opener: Expr, calls: Expr) -> Expr {
     match opener {
-        Expr::Literal(literal) if tags_in(&literal.core) == [literal.core.as_str()] => {
+        Expr::Literal(literal) if is_one_tag(&literal.core) => {
             let calls = again(&literal, calls);
             Expr::sequence([Expr::Literal(literal), calls])
         }

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let [key, value] =
         [MarkerKey::ArgumentNameSuffix, MarkerKey::ArgumentValueSuffix].map(|key| MarkerText::new(spec.marker(key)));
-    let is_closer = |text: &MarkerText<'_>| text.core.starts_with("</") && tags_in(text.core) == [text.core];
+    let is_closer = |text: &MarkerText<'_>| text.core.starts_with("</") && is_one_tag(text.core);
     if !is_closer(&key) || !is_closer(&value) || key.core == value.core {
         return;
     }

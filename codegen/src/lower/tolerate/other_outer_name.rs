@@ -34,5 +34,5 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
 fn tag_with_name(core: &str) -> Option<(&str, &'static str, &str)> {
     let name = NAMES.into_iter().find(|name| core.contains(name))?;
     let (before, after) = core.split_once(name)?;
-    (tags_in(core) == [core] && begins_tag(core) && !after.contains(char::is_alphanumeric)).then_some((before, name, after))
+    (is_one_tag(core) && begins_tag(core) && !after.contains(char::is_alphanumeric)).then_some((before, name, after))
 }

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
 
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let closer = core(spec, MarkerKey::CallEnd);
-    if tags_in(closer) == [closer] && begins_tag(closer) {
+    if is_one_tag(closer) && begins_tag(closer) {
         let inner = part(MarkerKey::CallEnd, closer).optional();
         turn.change(&[PlanPart::Marker(MarkerKey::SectionEnd)], &mut |end| with_inner(end, &inner));
     }

@@ -27,7 +27,7 @@ fn forms(spec: &Source<'_>, key: MarkerKey, text: &str) -> Vec<String> {
     let Some(words) = piece.core.strip_prefix(token) else { return Vec::new() };
     let is_own = spec.markers().all(|(other, text)| other == key || !text.contains(token));
     // A second token before JSON or a name.
-    if tags_in(words) == [words] && is_special(words) {
+    if is_one_tag(words) && is_special(words) {
         return [token.to_owned()].into_iter().filter(|_| is_own && key == MarkerKey::CallStart).collect();
     }
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');

@@ -30,14 +30,13 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
 
 /// What opens a message or a call, or its first token, directly before the same.
 fn before_another(spec: &Source<'_>) -> Vec<Expr> {
-    let mut cores: Vec<&str> = vec![MarkerText::new(&spec.content.header.start).core, core(spec, MarkerKey::AssistantStart)];
+    let start = [MarkerText::new(&spec.content.header.start).core, core(spec, MarkerKey::AssistantStart)];
     let openers = spec.markers().filter(|(key, _)| OPENERS.contains(key) || *key == MarkerKey::ContentStart);
-    cores.extend(openers.filter_map(|(_, text)| MarkerText::new(text).tags().first().copied()));
-    cores.retain(|core| begins_tag(core));
-    let again = |core: &&str| {
-        let start = tolerated(MarkerKey::AssistantStart, core, Role::ContentWrapper);
-        Expr::from(Literal { followed_by: vec![(*core).to_owned()], ..start })
+    let tags = openers.filter_map(|(_, text)| MarkerText::new(text).tags().first().copied());
+    let cores: BTreeSet<&str> = start.into_iter().chain(tags).filter(|core| begins_tag(core)).collect();
+    let again = |core: &str| Literal {
+        followed_by: vec![core.to_owned()],
+        ..tolerated(MarkerKey::AssistantStart, core, Role::ContentWrapper)
     };
-    let cores: BTreeSet<&str> = cores.into_iter().collect();
-    cores.iter().map(again).collect()
+    cores.into_iter().map(|core| Expr::from(again(core))).collect()
 }
