@@ -16,7 +16,8 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         let is_closer = matches!(key, MarkerKey::SectionEnd | MarkerKey::CallEnd);
         let Some((before, own, after)) = tag_with_name(MarkerText::new(text).core) else { return Vec::new() };
         let of_all = own.ends_with('s');
-        if !is_closer && !(of_all && key == MarkerKey::SectionStart) {
+        let opens_all = of_all && key == MarkerKey::SectionStart;
+        if !is_closer && !opens_all {
             return Vec::new();
         }
         let names = NAMES.iter().filter(|name| name.ends_with('s') == of_all);
