@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, Trigger, UnknownTarget, Wider,
+    Grammar, GrammarError, GrammarExt, GrammarOptions, SpecialToken, Target, Trigger, UnknownTarget, WhiteSpace, Wider,
 };
 use unjinja_runtime::{ChatParser, Tools};
 
@@ -44,12 +44,24 @@ pub(crate) struct Arguments {
     /// A file with a JSON schema that the answer must match.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
+    /// Let objects have members that their schemas do not name, where the schemas have `properties` and do not say.
+    #[arg(long)]
+    open_objects: bool,
+    /// Allow more white space than one blank and what the template writes.
+    #[arg(long)]
+    free_white_space: bool,
+    /// The number of characters of text that may come before a call that is demanded.
+    #[arg(long, value_name = "CHARACTERS", default_value_t = 0)]
+    text_before: u32,
+    /// The number of characters of reasoning that may come before a call that is demanded.
+    #[arg(long, value_name = "CHARACTERS")]
+    max_reasoning: Option<u32>,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
     /// Read cases, one JSON object per line; write lines `{"id", "grammar", "lazy", "triggers", "preserved_tokens"}`. A
     /// line may name an engine in `for`, and special tokens with their numbers in `special_tokens`.
-    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "target", "special_tokens", "tools", "thinking", "generation_prompt", "schema", "format", "no_parallel", "tool_choice"])]
+    #[arg(long, conflicts_with_all = ["model", "template", "spec", "overlay", "target", "special_tokens", "tools", "thinking", "generation_prompt", "schema", "open_objects", "free_white_space", "text_before", "max_reasoning", "format", "no_parallel", "tool_choice"])]
     jsonl: bool,
     /// With --jsonl: analyse the templates in this folder, with their overlays.
     #[arg(long, value_name = "DIR", requires = "jsonl", conflicts_with = "models")]
@@ -95,7 +107,15 @@ fn options(arguments: &Arguments) -> Result<GrammarOptions, Failure> {
         .target(arguments.target.into())
         .special_tokens(arguments.special_tokens.iter().cloned())
         .tool_choice(arguments.choice.choice())
-        .parallel_tool_calls(arguments.choice.parallel());
+        .parallel_tool_calls(arguments.choice.parallel())
+        .open_objects(arguments.open_objects)
+        .text_before(arguments.text_before);
+    if arguments.free_white_space {
+        options = options.white_space(WhiteSpace::Free);
+    }
+    if let Some(most) = arguments.max_reasoning {
+        options = options.max_reasoning(most);
+    }
     if let Some(switch) = arguments.thinking {
         options = options.thinking(switch == Switch::On);
     }
@@ -271,10 +291,28 @@ fn request(line: &Value) -> Result<(Tools, GrammarOptions), String> {
     if let Some(prompt) = line.get("generation_prompt").and_then(Value::as_str) {
         options = options.generation_prompt(prompt);
     }
+    options = options.open_objects(line.get("open_objects").and_then(Value::as_bool).unwrap_or(false));
+    if line.get("free_white_space").and_then(Value::as_bool) == Some(true) {
+        options = options.white_space(WhiteSpace::Free);
+    }
+    if let Some(most) = characters(line, "text_before")? {
+        options = options.text_before(most);
+    }
+    if let Some(most) = characters(line, "max_reasoning")? {
+        options = options.max_reasoning(most);
+    }
     if let Some(schema) = line.get("json_schema").filter(|schema| !schema.is_null()) {
         options = options.response_schema(schema.clone());
     }
     Ok((tools, options))
+}
+
+/// A number of characters, if a line has it.
+fn characters(line: &Value, key: &str) -> Result<Option<u32>, String> {
+    let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let wrong = |value: &Value| format!("`{key}` must be a number of characters, but is {value}");
+    let value = line.get(key).filter(|value| !value.is_null());
+    value.map(|value| number(value).ok_or_else(|| wrong(value))).transpose()
 }
 
 /// Special tokens: an object with their texts and numbers. A number may be null.

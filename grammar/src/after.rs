@@ -132,7 +132,7 @@ mod tests {
         let mut builder = Builder::new();
         let stop = Stop { core: "</a>", confirm: Vec::new(), peek: false };
         let number = builder.add_text(Arc::new(FreeText::new(&[stop])));
-        let whole = builder.text_rule("text", TextPart { text: number, stop: Some(0), top: false, from: 0 });
+        let whole = builder.text_rule("text", TextPart { text: number, stop: Some(0), from: 0, max: None });
         let rest = builder.after(whole.into(), "x</");
         let ExprKind::Rule(rule) = builder.kind(rest) else { panic!("{rest:?}") };
         assert_eq!(builder.get(rule).and_then(|rule| rule.text).map(|part| part.from), Some(2));

@@ -83,7 +83,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         reasoning: reasoning(program, open),
         ..Grammar::default()
     };
-    let offered = offered(program, tools, &options.tool_choice)?;
+    let offered = offered(program, tools, options)?;
     let required = matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     if offered.is_none() && options.response_schema.is_none() {
         // Where no call may be made, text that looks like one must be ruled out, whatever tools there are.
@@ -104,7 +104,8 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         offered,
         required,
         parallel: options.parallel_tool_calls,
-        integers: options.integers,
+        manner: options.manner,
+        bounds: options.bounds,
         reasoning: options.thinking != Some(false) || open,
         response: options.response_schema.as_ref(),
         texts: Texts::States,
@@ -128,7 +129,12 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
 }
 
 /// The tools that may be called; `None` if none may.
-fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Result<Option<Offered>, GrammarError> {
+fn offered(
+    program: &Program,
+    tools: Option<&Tools>,
+    options: &GrammarOptions,
+) -> Result<Option<Offered>, GrammarError> {
+    let choice = &options.tool_choice;
     let named = match choice {
         ToolChoice::None => return Ok(None),
         ToolChoice::Named(name) => Some(name),
@@ -140,7 +146,7 @@ fn offered(program: &Program, tools: Option<&Tools>, choice: &ToolChoice) -> Res
     }
     let Some(tools) = tools else { return Ok(Some(Offered::Any)) };
     let sorting = sorting(program.key_order);
-    let rules = |tool| ToolRules::new(tools, tool, sorting);
+    let rules = |tool| ToolRules::new(tools, tool, sorting, options.manner.open_objects);
     if let Some(name) = named {
         let tool = tools.get(name).ok_or_else(|| GrammarError::UnknownTool(name.clone()))?;
         return Ok(Some(Offered::These([rules(tool)].into())));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::expr::{Class, Expr, ExprKind, Exprs, Repeat, RuleId};
 use crate::free_text::{FreeText, TextPart};
 use crate::special_tokens::Tokens;
-use crate::syntax::{Integers, Syntax};
+use crate::syntax::{Manner, Syntax, WhiteSpace};
 
 /// The highest count that is written. llama.cpp refuses higher ones.
 pub const MAX_REPETITION: u32 = 1999;
@@ -86,7 +86,7 @@ pub struct Builder {
     /// Rules that were kept for a purpose, to be found again.
     kept: HashMap<String, RuleId>,
     syntax: Syntax,
-    integers: Integers,
+    manner: Manner,
     texts: Vec<Arc<FreeText>>,
     tokens: Tokens,
 }
@@ -138,12 +138,22 @@ impl Builder {
     }
 
     /// Sets how integers may be written. They must not have been written yet.
-    pub(super) fn set_integers(&mut self, integers: Integers) {
-        self.integers = integers;
+    /// Which white space values may have. It must be said before the first value is written.
+    pub fn set_white_space(&mut self, white_space: WhiteSpace) {
+        self.manner.white_space = white_space;
     }
 
-    pub(super) fn integers(&self) -> Integers {
-        self.integers
+    /// Whether objects may have members that their schemas do not name, where the schemas have `properties` and do not say.
+    pub fn set_open_objects(&mut self, on: bool) {
+        self.manner.open_objects = on;
+    }
+
+    pub(super) fn set_manner(&mut self, manner: Manner) {
+        self.manner = manner;
+    }
+
+    pub(super) fn manner(&self) -> Manner {
+        self.manner
     }
 
     /// The rule that was [kept](Self::keep) for this purpose and the current syntax.
@@ -157,7 +167,7 @@ impl Builder {
     }
 
     pub(super) fn add_text(&mut self, text: Arc<FreeText>) -> usize {
-        let known = self.texts.iter().position(|known| Arc::ptr_eq(known, &text));
+        let known = self.texts.iter().position(|known| known.stops == text.stops);
         known.unwrap_or_else(|| {
             self.texts.push(text);
             self.texts.len() - 1

@@ -30,11 +30,41 @@ pub(crate) fn counted(builder: &mut Builder, name: &str, between: &Between<'_>, 
         return None;
     }
     let until = Until::new(&between.stops);
-    let round = part(builder, &format!("{name}-part"), &until, true)?;
-    let end = part(builder, &format!("{name}-end"), &until, false)?;
+    let round = part(builder, &format!("{name}-part"), &until, Way::Round)?;
+    let end = part(builder, &format!("{name}-end"), &until, Way::ToAny)?;
     let mut all: Vec<Expr> = between.after.chars().map(|char| builder.option(builder.char(char))).collect();
     all.extend([builder.repeat(round, 0, Some(most)), end.into()]);
     Some(builder.rule(name, builder.sequence(&all)).into())
+}
+
+/// For each group of stops, the text of at most `max` rounds that ends with one of them. `None` for a group that cannot be reached.
+pub(crate) fn counted_each(
+    builder: &mut Builder,
+    name: &str,
+    until: &Until,
+    groups: &[Vec<usize>],
+    max: u32,
+) -> Vec<Option<Expr>> {
+    let round = part(builder, &format!("{name}-part"), until, Way::Round);
+    let rounds = round.map_or(Expr::EMPTY, |round| builder.repeat(round, 0, Some(max)));
+    let rounds = Expr::from(builder.rule(name, rounds));
+    let mut all = Vec::with_capacity(groups.len());
+    for stops in groups {
+        let end = part(builder, &format!("{name}-end"), until, Way::To(stops));
+        all.push(end.map(|end| builder.sequence(&[rounds, end.into()])));
+    }
+    all
+}
+
+/// Where a way through an automaton leads from its first state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way<'s> {
+    /// To the first state again.
+    Round,
+    /// To the end of the text, by any stop.
+    ToAny,
+    /// To the end of the text, by one of these stops.
+    To(&'s [usize]),
 }
 
 /// The keywords that a text does not keep to, and why. `is_limited` says whether its rounds are counted.
@@ -49,13 +79,19 @@ pub(crate) fn lost(count: Count, is_limited: bool) -> Vec<(&'static str, &'stati
     min.into_iter().chain(count.max.map(|_| ("maxLength", max))).collect()
 }
 
-/// The rule of a way through the automaton from its first state: to this state again, or else to the end of the text.
-fn part(builder: &mut Builder, name: &str, until: &Until, again: bool) -> Option<RuleId> {
+/// The rule of a way through the automaton from its first state. `None` if it leads nowhere.
+fn part(builder: &mut Builder, name: &str, until: &Until, way: Way<'_>) -> Option<RuleId> {
+    let again = way == Way::Round;
+    let leads = |stop: usize| match way {
+        Way::Round => false,
+        Way::ToAny => true,
+        Way::To(stops) => stops.contains(&stop),
+    };
     let steps = until.states.iter().map(|state| {
         let steps = state.transitions.iter().filter_map(|transition| match transition {
             Transition::Char(chars, next) => Some((class(builder, chars), Some(*next))),
-            Transition::Stop(char, _) => (!again).then(|| (builder.char(*char), None)),
-            Transition::Peek(_) => (!again).then_some((Expr::EMPTY, None)),
+            Transition::Stop(char, stop) => leads(*stop).then(|| (builder.char(*char), None)),
+            Transition::Peek(stop) => leads(*stop).then_some((Expr::EMPTY, None)),
         });
         // A way to the end does not come back.
         steps.filter(|(_, next)| again || *next != Some(0)).collect()

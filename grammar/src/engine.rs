@@ -42,20 +42,26 @@ pub(super) fn of(target: Target) -> Option<Make> {
 }
 
 fn for_xgrammar(request: EngineInput<'_>) -> Written {
-    make(request, |_| true, xgrammar::structural_tag)
+    make(request, |token| token.id().is_some(), true, xgrammar::structural_tag)
 }
 
 fn for_llguidance(request: EngineInput<'_>) -> Written {
-    make(request, |token| token.id().is_some() || is_name(token.text()), lark::lark)
+    make(request, |token| token.id().is_some() || is_name(token.text()), false, lark::lark)
 }
 
-/// The grammar for an engine: which special tokens it can name, and how it is written.
-fn make(request: EngineInput<'_>, names: fn(&SpecialToken) -> bool, write: fn(&Builder, Expr) -> String) -> Written {
+/// The grammar for an engine: which special tokens it can name, whether it counts the characters of free text, and how it is written.
+fn make(
+    request: EngineInput<'_>,
+    names: fn(&SpecialToken) -> bool,
+    counts: bool,
+    write: fn(&Builder, Expr) -> String,
+) -> Written {
     let EngineInput { program, state, read, rest, limits, special_tokens } = request;
     let tokens = Tokens::new(special_tokens, names);
     let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
     let program = folded.as_ref().unwrap_or(program);
-    let limits = Limits { texts: Texts::Whole(|turn, key| turn.whole_text(key)), ..limits };
+    let limits =
+        Limits { texts: Texts::Whole { alternatives: |turn, key, max| turn.whole_text(key, max), counts }, ..limits };
     let mut turn = TurnRules::new(program, limits);
     turn.builder.set_tokens(tokens.clone());
     let (made, values) = turn.whole(state, &tokens.fold(read));

@@ -9,16 +9,14 @@ use crate::until::{Stop, Until};
 pub(super) struct FreeText {
     pub(super) until: Until,
     pub(super) stops: Vec<TextStop>,
-    /// How many of the markers something may follow.
-    pub(super) followed: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextStop {
     /// Never empty.
     pub(super) core: String,
-    /// It counts only if certain texts follow.
-    pub(super) confirmed: bool,
+    /// It counts only if one of these follows, after optional white space. If there are none, it counts at once.
+    pub(super) confirm: Vec<String>,
     /// It is not a part of the text.
     pub(super) peek: bool,
 }
@@ -29,56 +27,59 @@ pub(super) struct TextPart {
     pub(super) text: usize,
     /// The stop; `None` for the end.
     pub(super) stop: Option<usize>,
-    /// Whether this is the text of a turn before any call: the answer, or reasoning.
-    pub(super) top: bool,
     /// The state of the automaton in which it begins. It is 0 unless a prompt holds the beginning of the text.
     pub(super) from: usize,
+    /// The maximum number of characters before the stop, for an engine that counts them.
+    pub(super) max: Option<u32>,
 }
+
+/// Markers of fewer characters are punctuation, which a text may hold.
+pub(super) const PUNCTUATION: usize = 3;
+
+/// The white space that may be between punctuation and what confirms it: none, a blank, or a line with an indentation.
+const LAYOUTS: [&str; 5] = ["", " ", "\n", "\n  ", "\n    "];
 
 impl FreeText {
     /// Free text up to these markers.
     pub(super) fn new(stops: &[Stop<'_>]) -> Self {
         let stop = |stop: &Stop<'_>| TextStop {
             core: stop.core.to_owned(),
-            confirmed: !stop.confirm.is_empty(),
+            confirm: stop.confirm.iter().map(|confirm| (*confirm).to_owned()).collect(),
             peek: stop.peek,
         };
-        Self { until: Until::new(stops), stops: stops.iter().map(stop).collect(), followed: stops.len() }
+        Self { until: Until::new(stops), stops: stops.iter().map(stop).collect() }
     }
 
-    /// Whether a text ends exactly where one of the markers occurs for the first time, so that it is enough to exclude the
-    /// markers from the text. That is not so if a marker must be confirmed, or if one can begin inside another.
-    pub(super) fn excludes_its_stops(&self) -> bool {
-        let overlap = |one: &str, other: &str| {
-            let mut ends = one.char_indices().skip(1);
-            ends.any(|(at, _)| other.len() > one.len() - at && other.starts_with(&one[at..]))
-        };
-        let cores = || self.stops.iter().map(|stop| stop.core.as_str());
-        !self.stops.iter().any(|stop| stop.confirmed) && !cores().any(|one| cores().any(|other| overlap(one, other)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn markers_that_overlap_cannot_just_be_excluded() {
-        let stop = |core| Stop { core, confirm: Vec::new(), peek: false };
-        for (cores, expected) in [
-            (&["<a>"][..], true),
-            (&["<a>", "</a>"], true),
-            // One inside the other, at its beginning or at its end.
-            (&["<a>", "<a>>"], true),
-            (&["to=", "<c> to="], true),
-            (&["<a>", "><b"], false),
-            (&["aa"], false),
-            (&["é<", "<é"], false),
-        ] {
-            let stops: Vec<Stop<'_>> = cores.iter().copied().map(stop).collect();
-            assert_eq!(FreeText::new(&stops).excludes_its_stops(), expected, "{cores:?}");
+    /// The texts that this one cannot contain, for an engine that knows free text: each marker as a whole, even where it counts only if
+    /// something follows, and punctuation together with what makes a marker of it.
+    pub(super) fn excluded(&self) -> Vec<String> {
+        let mut excluded: Vec<String> = Vec::new();
+        for TextStop { core, confirm, .. } in &self.stops {
+            if confirm.is_empty() || core.chars().nth(PUNCTUATION - 1).is_some() {
+                excluded.push(core.clone());
+                continue;
+            }
+            for confirm in confirm {
+                excluded.extend(LAYOUTS.iter().map(|layout| [core, *layout, confirm].concat()));
+            }
         }
-        let confirmed = Stop { core: "<a>", confirm: vec!["b"], peek: false };
-        assert!(!FreeText::new(&[confirmed]).excludes_its_stops());
+        // Several markers that begin with the same tag are excluded by that tag: `<|channel|>` for all headers of a channel.
+        let tag = |text: &str| text.find('>').filter(|_| text.starts_with('<')).map(|end| text[..=end].to_owned());
+        let tags: Vec<Option<String>> = excluded.iter().map(|text| tag(text)).collect();
+        for (text, own) in excluded.iter_mut().zip(&tags) {
+            if let Some(own) = own.as_ref().filter(|own| tags.iter().flatten().filter(|other| other == own).count() > 1)
+            {
+                own.clone_into(text);
+            }
+        }
+        // A text that cannot contain one of them cannot contain a longer one around it: the shorter come first.
+        excluded.sort_unstable_by(|one, other| one.len().cmp(&other.len()).then_with(|| one.cmp(other)));
+        let mut least: Vec<String> = Vec::new();
+        for text in excluded {
+            if !least.iter().any(|known| text.contains(known.as_str())) {
+                least.push(text);
+            }
+        }
+        least
     }
 }

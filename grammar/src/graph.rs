@@ -11,10 +11,19 @@ use crate::expr::{Expr, RuleId};
 
 pub(super) type NodeId = usize;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Piece {
     Expr(Expr),
     Node(NodeId),
+}
+
+impl Piece {
+    fn node(&mut self) -> Option<&mut NodeId> {
+        match self {
+            Self::Node(id) => Some(id),
+            Self::Expr(_) => None,
+        }
+    }
 }
 
 /// One alternative of a node: its parts, in order.
@@ -80,6 +89,7 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         if !lives.get(root).copied().unwrap_or(false) {
             return None;
         }
+        let root = self.merge(root);
         let uses = self.uses(root);
         let mut writer =
             Writer { graph: &self.nodes, uses, rules: vec![None; self.nodes.len()], queue: VecDeque::new() };
@@ -136,6 +146,36 @@ impl<K: Clone + Eq + Hash> Graph<K> {
         lives
     }
 
+    /// Lets all nodes that match the same become one: those with the same alternatives, where nodes of one class count as the same.
+    /// Returns the node that stands for the root.
+    fn merge(&mut self, root: NodeId) -> NodeId {
+        let mut classes = vec![0; self.nodes.len()];
+        let mut count = 1;
+        loop {
+            let mut known: HashMap<(usize, Vec<Alternative>), usize> = HashMap::new();
+            let mut refined = Vec::with_capacity(classes.len());
+            for (node, class) in self.nodes.iter().zip(&classes) {
+                let mut alternatives = node.alternatives.clone();
+                alternatives.iter_mut().flatten().filter_map(Piece::node).for_each(|used| *used = classes[*used]);
+                let number = known.len();
+                refined.push(*known.entry((*class, alternatives)).or_insert(number));
+            }
+            classes = refined;
+            if std::mem::replace(&mut count, known.len()) == known.len() {
+                break;
+            }
+        }
+        let mut first = vec![None; count];
+        for (id, class) in classes.iter().enumerate() {
+            first[*class].get_or_insert(id);
+        }
+        let stands_for = |id: NodeId| first[classes[id]].unwrap_or(id);
+        for node in &mut self.nodes {
+            node.alternatives.iter_mut().flatten().filter_map(Piece::node).for_each(|used| *used = stands_for(*used));
+        }
+        stands_for(root)
+    }
+
     /// How often each node is used, counting only nodes that the root needs.
     fn uses(&self, root: NodeId) -> Vec<usize> {
         let mut uses = vec![0; self.nodes.len()];
@@ -186,6 +226,11 @@ impl Writer<'_> {
 
     fn node(&mut self, id: NodeId, builder: &mut Builder, depth: usize) -> Expr {
         let node = &self.graph[id];
+        if let [alternative] = &*node.alternatives
+            && let [Piece::Expr(only)] = **alternative
+        {
+            return only;
+        }
         if self.rules[id].is_none() && self.uses[id] == 1 && node.alternatives.len() == 1 && depth < INLINE {
             return self.alternatives(id, builder, depth + 1);
         }

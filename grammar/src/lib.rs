@@ -45,7 +45,7 @@ pub use expr::{Class, Expr, ExprKind, Repeat, RuleId};
 pub use options::{GrammarOptions, ToolChoice};
 pub use schema::{SchemaError, Schemas, Widened, any_object, any_string, any_value, compile_schema, white_space};
 pub use special_tokens::SpecialToken;
-pub use syntax::{Integers, Syntax};
+pub use syntax::{Integers, Syntax, WhiteSpace};
 pub use target::{Target, UnknownTarget};
 pub use unjinja_runtime::Trigger;
 pub use values::Wider;

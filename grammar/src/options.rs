@@ -6,7 +6,7 @@ use unjinja_runtime::Options;
 
 use crate::engine;
 use crate::special_tokens::SpecialToken;
-use crate::syntax::Integers;
+use crate::syntax::{Integers, Manner, WhiteSpace};
 use crate::target::Target;
 
 /// Whether the model must call tools, and which.
@@ -23,6 +23,19 @@ pub enum ToolChoice {
     Named(String),
 }
 
+/// How long texts may be before a call that is demanded, in characters. A model that never ends such a text never calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) reasoning: u32,
+    pub(crate) text: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { reasoning: 16_384, text: 0 }
+    }
+}
+
 /// The options of a grammar.
 ///
 /// ```
@@ -33,7 +46,8 @@ pub enum ToolChoice {
 pub struct GrammarOptions {
     pub(crate) tool_choice: ToolChoice,
     pub(crate) parallel_tool_calls: bool,
-    pub(crate) integers: Integers,
+    pub(crate) manner: Manner,
+    pub(crate) bounds: Bounds,
     pub(crate) response_schema: Option<Value>,
     /// Determines where the model's output begins.
     pub(crate) turn: Options,
@@ -49,7 +63,8 @@ impl Default for GrammarOptions {
         Self {
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: true,
-            integers: Integers::WithZeros,
+            manner: Manner::default(),
+            bounds: Bounds::default(),
             response_schema: None,
             turn: Options::new(),
             thinking: None,
@@ -79,7 +94,34 @@ impl GrammarOptions {
 
     /// How integers may be written. By default, as JSON Schema allows it.
     pub fn integers(mut self, integers: Integers) -> Self {
-        self.integers = integers;
+        self.manner.integers = integers;
+        self
+    }
+
+    /// Which white space may be written inside values and between tags. By default one blank at most, or what the template writes.
+    pub fn white_space(mut self, white_space: WhiteSpace) -> Self {
+        self.manner.white_space = white_space;
+        self
+    }
+
+    /// Whether an object may have members that its schema does not name, where the schema has `properties` and does not say. The
+    /// default is false, as in OpenAI's strict mode; JSON Schema allows them. An object without `properties` is open in any case.
+    pub fn open_objects(mut self, on: bool) -> Self {
+        self.manner.open_objects = on;
+        self
+    }
+
+    /// The number of characters of an answer that may come before a call that is demanded (a required call or a named tool). The default
+    /// is 0: after reasoning, the output begins with the call. A small model that may write text first does not call at all.
+    pub fn text_before(mut self, characters: u32) -> Self {
+        self.bounds.text = characters;
+        self
+    }
+
+    /// The number of characters of reasoning that may come before a call that is demanded. The default is 16,384; more than
+    /// 100,000 are not counted.
+    pub fn max_reasoning(mut self, characters: u32) -> Self {
+        self.bounds.reasoning = characters;
         self
     }
 

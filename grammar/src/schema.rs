@@ -1,8 +1,8 @@
 //! JSON schemas compiled into grammars of JSON.
 //!
 //! A schema says which values are valid; a grammar says which texts are written. The grammar fixes some choices:
-//! properties come in the schema's order, followed by those that the schema does not name; white space is bounded;
-//! names and values that the schema spells out are written without needless escapes. What a grammar cannot express, it
+//! properties come in the schema's order, followed by those that the schema does not name, where the schema or an option
+//! allows them; white space is bounded; names and values that the schema spells out are written without needless escapes. What a grammar cannot express, it
 //! accepts, and the report says so. No valid value is ever refused for its content.
 //!
 //! Schemas come from outside. Recursion is limited and all work has a budget. Where a limit is reached, any value is
@@ -43,6 +43,8 @@ use condition::Condition;
 use crate::key_order::Sorting;
 
 pub(crate) use bounds::Count;
+pub(crate) use json::numerals;
+pub(crate) use object::says_open;
 
 const REPORTS: usize = 1000;
 

@@ -28,7 +28,7 @@ pub struct SpecialToken {
 }
 
 impl SpecialToken {
-    /// The token with this text, which a grammar names by its text. XGrammar then knows it only at the beginning of a tag.
+    /// The token with this text, which a grammar names by its text. XGrammar names tokens by their numbers only, so that it gets the text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), id: None }
     }

@@ -44,6 +44,27 @@ pub enum Integers {
     Plain,
 }
 
+/// Which white space may be written inside values and between the tags of a format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhiteSpace {
+    /// None, one blank, or what the template writes. A small model that may write more line breaks writes them.
+    #[default]
+    Template,
+    /// A few blanks and line breaks, with any indentation.
+    Free,
+}
+
+/// What the options say about all values of a grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manner {
+    pub(crate) integers: Integers,
+    pub(crate) white_space: WhiteSpace,
+    /// Whether objects may have members that their schemas do not name, where the schemas do not say.
+    pub(crate) open_objects: bool,
+    /// Whether the template breaks lines in values, and indents them.
+    pub(crate) indents: bool,
+}
+
 /// A value as JSON text.
 pub(crate) fn json_text(value: &(impl serde::Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_default()

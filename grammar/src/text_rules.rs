@@ -55,8 +55,8 @@ const DEPTH: usize = 256;
 
 impl Builder {
     pub(super) fn text_rule(&mut self, name: &str, part: TextPart) -> RuleId {
-        let TextPart { text: number, stop, top, from } = part;
-        let purpose = |state: usize| format!("free text {number} {stop:?} {top} {state}");
+        let TextPart { text: number, stop, from, max } = part;
+        let purpose = |state: usize| format!("free text {number} {stop:?} {max:?} {state}");
         if let Some(rule) = self.kept(&purpose(from)) {
             return rule;
         }
@@ -81,5 +81,5 @@ impl Builder {
 /// Text up to a marker, including the marker.
 pub(super) fn up_to(builder: &mut Builder, name: &str, core: &str) -> Expr {
     let text = builder.add_text(Arc::new(FreeText::new(&[Stop { core, confirm: Vec::new(), peek: false }])));
-    builder.text_rule(name, TextPart { text, stop: Some(0), top: false, from: 0 }).into()
+    builder.text_rule(name, TextPart { text, stop: Some(0), from: 0, max: None }).into()
 }

@@ -6,6 +6,7 @@ use unjinja_runtime::schema::{Document, References, Role};
 use unjinja_runtime::{Tool, Tools, Types};
 
 use crate::key_order::Sorting;
+use crate::schema::says_open;
 use crate::values::schema_of;
 
 /// Which arguments of a call are written, as far as it matters. Its meaning depends on the [`Order`].
@@ -54,7 +55,7 @@ pub(super) enum Order {
 }
 
 impl ToolRules {
-    pub(super) fn new(tools: &Tools, tool: &Tool, sorting: Option<Sorting>) -> Self {
+    pub(super) fn new(tools: &Tools, tool: &Tool, sorting: Option<Sorting>, open_objects: bool) -> Self {
         let references = References::of(&tool.parameters);
         let found = NamedArguments::of(Document::new(&tool.parameters, &references), &tool.parameters);
         let properties: Vec<Property> = found
@@ -78,7 +79,8 @@ impl ToolRules {
             Order::Schema
         };
         let (name, parameters) = (tool.name.clone(), arguments_schema(tool));
-        Self { name, parameters, references, properties, open: !found.closed, order, sorted }
+        let open = !found.closed && (open_objects || !found.named || found.says_open);
+        Self { name, parameters, references, properties, open, order, sorted }
     }
 
     /// A tool about which nothing is known.
@@ -143,6 +145,10 @@ struct NamedArguments<'s> {
     properties: Vec<Named<'s>>,
     required: Vec<&'s str>,
     closed: bool,
+    /// Whether a schema has `properties`.
+    named: bool,
+    /// Whether a schema says that there may be others.
+    says_open: bool,
 }
 
 struct Named<'s> {
@@ -160,6 +166,8 @@ impl<'s> NamedArguments<'s> {
             if let Some(Value::Object(properties)) = subschema.schema.get("properties") {
                 properties.into_iter().for_each(|(name, schema)| found.add(name, schema, subschema.role));
             }
+            found.named |= subschema.schema.get("properties").is_some();
+            found.says_open |= says_open(subschema.schema) || subschema.schema.get("patternProperties").is_some();
             // Arguments that only some alternatives name are optional.
             if subschema.role == Role::Always {
                 let required = subschema.schema.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -169,6 +177,7 @@ impl<'s> NamedArguments<'s> {
         }
         // Missing schemas may name further arguments.
         found.closed &= !subschemas.is_cut_short();
+        found.says_open |= subschemas.is_cut_short();
         found
     }
 
@@ -213,7 +222,7 @@ mod tests {
     fn rules(parameters: Value) -> ToolRules {
         let tools = Tools::new(vec![Tool::new("f", parameters)]).unwrap_or_default();
         let tool = tools.iter().next().unwrap_or_else(|| unreachable!("one tool"));
-        ToolRules::new(&tools, tool, None)
+        ToolRules::new(&tools, tool, None, false)
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod names;
 mod text;
 mod whole_text;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ use crate::expr::Expr;
 use crate::free_text::FreeText;
 use crate::graph::{Alternative, Graph, NodeId, Piece};
 use crate::key_order::sorting;
-use crate::syntax::{Integers, Syntax};
+use crate::options::Bounds;
+use crate::syntax::{Manner, Syntax};
 use crate::tool_rules::{ToolRules, Written};
 use crate::values::Values;
 
@@ -44,8 +45,10 @@ pub(super) struct Limits<'a> {
     pub(super) required: bool,
     /// More than one call may be made.
     pub(super) parallel: bool,
-    /// How integers may be written.
-    pub(super) integers: Integers,
+    /// How values may be written.
+    pub(super) manner: Manner,
+    /// How long texts may be before a call that is demanded.
+    pub(super) bounds: Bounds,
     /// Reasoning may be written.
     pub(super) reasoning: bool,
     pub(super) response: Option<&'a Value>,
@@ -53,14 +56,18 @@ pub(super) struct Limits<'a> {
     pub(super) texts: Texts,
 }
 
-/// How free text becomes rules.
+/// How free text becomes rules. A text may have a maximum number of characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Texts {
     /// One rule for each state of its automaton, for engines that know nothing but rules.
     States,
     /// One rule for each marker that ends it, for engines that know free text. The function makes the alternatives; it is
     /// named by a pointer, so that GBNF does not link it.
-    Whole(for<'t, 'a> fn(&'t mut TurnRules<'a>, NodeKey) -> Vec<Alternative>),
+    Whole {
+        alternatives: for<'t, 'a> fn(&'t mut TurnRules<'a>, NodeKey, Option<u32>) -> Vec<Alternative>,
+        /// Whether the engine counts the characters of a text.
+        counts: bool,
+    },
 }
 
 /// The rules of a turn and its root. `None` if no text fits.
@@ -150,8 +157,14 @@ pub(super) struct TurnRules<'a> {
 
 impl<'a> TurnRules<'a> {
     pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
-        let (mut builder, values) = (Builder::new(), Values::new(sorting(program.key_order)));
-        builder.set_integers(limits.integers);
+        let layouts = layouts(program);
+        let mut builder = Builder::new();
+        let written = program.states.iter().flat_map(|state| state.arrows()).filter(|(_, step)| is_canonical(step));
+        let indents = written
+            .into_iter()
+            .any(|(marker, _)| [&marker.before, &marker.after].iter().any(|text| text.contains("\n ")));
+        builder.set_manner(Manner { indents, ..limits.manner });
+        let values = Values::new(sorting(program.key_order), layouts);
         Self {
             program,
             limits,
@@ -265,7 +278,9 @@ impl<'a> TurnRules<'a> {
                 }
                 Action::EndCallIncomplete => return None,
                 Action::OpenReasoning if to.called || to.answered || !self.limits.reasoning => return None,
-                Action::OpenContent if self.text_is_over(to) => return None,
+                Action::OpenContent if self.text_is_over(to) || self.bound(Channel::Content, to) == Some(0) => {
+                    return None;
+                }
                 // The answer can be closed once. After that only the end of the turn may come.
                 Action::CloseContent if to.answered && to.called => return None,
                 Action::CloseContent if to.answered => to.called = true,
@@ -285,6 +300,15 @@ impl<'a> TurnRules<'a> {
     /// Whether plain text is no longer allowed: after the answer, and after calls if templates write no text there.
     fn text_is_over(&self, at: Position) -> bool {
         at.answered || (at.called && !(self.program.text_after_calls && self.limits.response.is_none()))
+    }
+
+    /// How long a text of the turn may be here, if a call is demanded that has not come yet.
+    pub(super) fn bound(&self, channel: Channel, at: Position) -> Option<u32> {
+        let demanded = self.limits.required && self.limits.response.is_none() && !at.called;
+        demanded.then_some(match channel {
+            Channel::Reasoning => self.limits.bounds.reasoning,
+            Channel::Content | Channel::Unparsed => self.limits.bounds.text,
+        })
     }
 
     fn may_end(&self, at: Position) -> bool {
@@ -333,7 +357,7 @@ impl<'a> TurnRules<'a> {
                     None => self.markers(at, node),
                     Some(Hole::Text(_)) if self.text_is_over(at) => self.after(at, node),
                     Some(Hole::Text(Channel::Content)) if self.limits.response.is_some() => self.response(at),
-                    Some(Hole::Text(_)) => self.text_from_its_start(at),
+                    Some(Hole::Text(channel)) => self.text_from_its_start(at, self.bound(*channel, at)),
                     Some(Hole::Name) => self.name(at),
                     Some(Hole::Id) => self.any_name(at),
                     Some(Hole::ArgumentName) => self.argument_name(at),
@@ -408,14 +432,37 @@ pub(super) fn is_canonical(transition: &Transition) -> bool {
     transition.origin == Origin::Canonical
 }
 
+/// The white space that may be between pieces of syntax, the longest first: none, one blank, one line break, and what templates write
+/// next to their markers. Templates that write calls as a list in JSON may indent it.
+fn layouts(program: &Program) -> Vec<String> {
+    let arrows = || program.states.iter().flat_map(|state| state.arrows()).filter(|(_, step)| is_canonical(step));
+    let blank = |text: &&str| text.chars().all(|char| matches!(char, ' ' | '\t' | '\n' | '\r'));
+    let before: BTreeSet<&str> = arrows().map(|(marker, _)| &*marker.before).chain([""]).filter(blank).collect();
+    let after: BTreeSet<&str> = arrows().map(|(marker, _)| &*marker.after).chain([""]).filter(blank).collect();
+    let mut layouts: Vec<String> =
+        after.iter().flat_map(|after| before.iter().map(move |before| [*after, *before].concat())).collect();
+    layouts.extend([" ", "\n"].map(str::to_owned));
+    if arrows().any(|(marker, _)| marker.core.ends_with('[')) {
+        layouts.extend(["\n  ", "\n    "].map(str::to_owned));
+    }
+    layouts.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+    layouts.dedup();
+    layouts
+}
+
 /// The comment of a rule for free text, for readers of the grammar.
 fn up_to(what: &str, node: &State) -> String {
     let written = node.arrows().filter(|(_, transition)| is_canonical(transition));
     let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).collect();
     cores.sort_unstable();
     cores.dedup();
-    let cores: Vec<String> = cores.iter().map(|core| format!("`{}`", core.escape_debug())).collect();
-    format!("{what}, up to {}.", cores.join(" or "))
+    /// More markers than these tell a reader nothing.
+    const MOST: usize = 4;
+    let mut shown: Vec<String> = cores.iter().take(MOST).map(|core| format!("`{}`", core.escape_debug())).collect();
+    if cores.len() > MOST {
+        shown.push("another marker".to_owned());
+    }
+    format!("{what}, up to {}.", shown.join(" or "))
 }
 
 /// Whether a transition changes nothing that a grammar has to remember.

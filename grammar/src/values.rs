@@ -8,7 +8,7 @@ use crate::escaped::Escaped;
 use crate::expr::{Class, Expr, RuleId};
 use crate::key_order::Sorting;
 use crate::schema::{self, Count, SchemaError, Schemas, Widened};
-use crate::syntax::Syntax;
+use crate::syntax::{Syntax, WhiteSpace};
 use crate::text_rules::other_than;
 
 /// A place where a grammar accepts more than was requested.
@@ -24,6 +24,8 @@ pub struct Wider {
 #[derive(Default)]
 pub(super) struct Values {
     space: Option<RuleId>,
+    /// The white space between pieces of syntax that may be written by default.
+    layouts: Vec<String>,
     pub(super) escaped: Escaped,
     sorting: Option<Sorting>,
     pub(super) widened: Vec<Wider>,
@@ -35,15 +37,24 @@ pub(super) struct Values {
 pub(super) const NAME: u32 = 64;
 
 impl Values {
-    pub(super) fn new(sorting: Option<Sorting>) -> Self {
-        Self { sorting, ..Self::default() }
+    pub(super) fn new(sorting: Option<Sorting>, layouts: Vec<String>) -> Self {
+        Self { sorting, layouts, ..Self::default() }
     }
 
     /// Optional white space between pieces of syntax.
     #[inline(never)]
     pub(super) fn space(&mut self, builder: &mut Builder) -> Expr {
-        let space = self.space.get_or_insert_with(|| builder.rule("layout", builder.read("[ \t\n\r]{0,20}", &[])));
-        (*space).into()
+        if let Some(space) = self.space {
+            return space.into();
+        }
+        let space = match builder.manner().white_space {
+            WhiteSpace::Free => builder.read("[ \t\n\r]{0,20}", &[]),
+            WhiteSpace::Template => {
+                let texts: Vec<Expr> = self.layouts.iter().map(|layout| builder.text(layout.clone())).collect();
+                builder.choice(&texts)
+            }
+        };
+        self.space.insert(builder.rule("layout", space)).to_owned().into()
     }
 
     // ----- any value -----

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use unjinja::abi::{Action, Origin};
 use unjinja::{GrammarOptions, Integers, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
+use unjinja_grammar::Reasoning;
 use unjinja_grammar::Wider;
 use unjinja_render::Template;
 use unjinja_spec::{REPEATED_NAME, StartsIn};
@@ -82,11 +83,49 @@ fn requests(tools: &Tools) -> Vec<(&'static str, Option<&Tools>, GrammarOptions)
     ]
 }
 
+/// A call that is demanded comes at once, or after as much text and reasoning as the options allow.
+#[test]
+fn what_is_demanded_comes_first() -> Result<(), Failure> {
+    let tools = tools()?;
+    let demand = || GrammarOptions::new().tool_choice(ToolChoice::Required);
+    let (mut begun, mut thought) = (0, 0);
+    for model in sample(all_models()?.iter().filter(|model| has_calls(model)), ONE_IN) {
+        let (name, program) = (&model.spec.template.name, model.parser.program());
+        for target in [Target::Gbnf, Target::XGrammar, Target::Llguidance] {
+            let grammar =
+                |request: GrammarOptions| unjinja_grammar::grammar(program, Some(&tools), &request.target(target));
+            let bounds = grammar(demand().text_before(20_000))?.text;
+            assert!(bounds.len() < 400_000, "{name}, {target}: {} bytes", bounds.len());
+        }
+        let at_once = unjinja_grammar::grammar(program, Some(&tools), &demand().max_reasoning(0))?;
+        let after_text = unjinja_grammar::grammar(program, Some(&tools), &demand().text_before(20).max_reasoning(0))?;
+        let thinking = unjinja_grammar::grammar(program, Some(&tools), &demand().max_reasoning(20))?;
+        let (rules, after_rules, thinking_rules) = (load(&at_once)?, load(&after_text)?, load(&thinking)?);
+        for sentence in sentences(&rules, 3, 10) {
+            let with = |length: usize| format!("{}{sentence}", "x".repeat(length));
+            assert!(refuses(&at_once, &rules, &with(1))?.is_some(), "{name}: {:?}", with(1));
+            // Where an answer has a header of its own, text cannot come before the sentence.
+            if refuses(&after_text, &after_rules, &with(20))?.is_none() {
+                begun += 1;
+                assert!(refuses(&after_text, &after_rules, &with(30))?.is_some(), "{name}: {:?}", with(30));
+            }
+            let Some(Reasoning { start, end, .. }) = at_once.reasoning.as_ref() else { continue };
+            let thinks = |length: usize| format!("{start}{}{end}{sentence}", "x".repeat(length));
+            if !start.is_empty() && refuses(&thinking, &thinking_rules, &thinks(20))?.is_none() {
+                thought += 1;
+                assert!(refuses(&thinking, &thinking_rules, &thinks(30))?.is_some(), "{name}: {:?}", thinks(30));
+            }
+        }
+    }
+    assert!(begun > share(150, ONE_IN) && thought > share(80, ONE_IN), "{begun} with text, {thought} with reasoning");
+    Ok(())
+}
+
 /// What follows the end of a turn is read no more, so no text may hold that end: the call after it would be lost.
 #[test]
 fn no_text_holds_the_end_of_the_turn() -> Result<(), Failure> {
     let tools = tools()?;
-    let request = GrammarOptions::new().thinking(true).tool_choice(ToolChoice::Required);
+    let request = GrammarOptions::new().thinking(true).tool_choice(ToolChoice::Required).text_before(100);
     let mut refused = 0;
     for model in sample(all_models()?.iter().filter(|model| has_calls(model)), ONE_IN) {
         let program = model.parser.program();

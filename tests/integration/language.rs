@@ -88,7 +88,7 @@ fn reads(parsers: &[Box<dyn ChatParser>; 2], output: &str, expect: impl Fn(Case)
 #[track_caller]
 fn writes(parsers: &[Box<dyn ChatParser>; 2], output: &str, expect: impl Fn(Case) -> Case) -> Result<(), Failure> {
     reads(parsers, output, expect)?;
-    let options = GrammarOptions::new().tool_choice(ToolChoice::Required);
+    let options = GrammarOptions::new().tool_choice(ToolChoice::Required).text_before(100);
     let grammar = parsers[1].grammar(&tools()?, &options)?;
     Grammar::parse(&grammar.text)?.check(output).map_err(|error| format!("{output}: {error:?}"))?;
     Ok(())

@@ -74,10 +74,13 @@ pub fn markers(spec: &FormatSpec) -> Vec<String> {
     for table in ["turn", "reasoning", "content", "tools", "alternatives", "tokens", "generation_prompt"] {
         out.extend(parsed.get(table).into_iter().flat_map(unjinja_testkit::texts_of));
     }
-    // A model may write only the last tag of the turn's start, and may stop after the first tag of its end.
-    let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
+    // A model may write only the last tag of the turn's start, and may stop after the first tag of its end, which may be known only from
+    // the start of the user's turn.
+    let start = spec.turn.assistant_start.trim();
     out.extend(start.rfind('<').map(|at| start[at..].to_owned()));
-    out.extend(end.find('>').map(|at| end[..=at].to_owned()));
+    for end in [spec.turn.end.trim(), spec.turn.user_start.trim()] {
+        out.extend(end.find('>').map(|at| end[..=at].to_owned()));
+    }
     // A model may write the bar of the token that opens reasoning on both sides.
     let both = |bar: char| {
         let (token, words) = spec.reasoning.start.trim().split_once('>')?;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use unjinja_gbnf::Grammar;
-use unjinja_grammar::{Builder, compile_schema};
+use unjinja_grammar::{Builder, WhiteSpace, compile_schema};
 use unjinja_runtime::schema::MAX_DEPTH;
 use unjinja_runtime::{Tool, Tools, Types};
 
@@ -32,6 +32,8 @@ fn types(parameters: &Value) -> Types {
 /// Whether the grammar rejects a text; `None` if it does not and its report says so.
 fn rejects(parameters: &Value, arguments: &Value) -> Result<Option<bool>, String> {
     let mut builder = Builder::new();
+    builder.set_open_objects(true);
+    builder.set_white_space(WhiteSpace::Free);
     let (expr, widened) = compile_schema(&mut builder, "it", parameters).map_err(|error| error.to_string())?;
     let text = builder.grammar(expr);
     let grammar = Grammar::parse(&text).unwrap_or_else(|error| panic!("{error}\n{parameters}\n{text}"));

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use unjinja_gbnf::Grammar;
-use unjinja_grammar::{Builder, SchemaError, Widened, compile_schema};
+use unjinja_grammar::{Builder, SchemaError, WhiteSpace, Widened, compile_schema};
 use unjinja_runtime::schema::{MAX_DEPTH, MAX_SCHEMAS};
 
 use super::keywords;
@@ -28,6 +28,8 @@ struct Compiled {
 
 fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
     let mut builder = Builder::new();
+    builder.set_open_objects(true);
+    builder.set_white_space(WhiteSpace::Free);
     let (expr, widened) = compile_schema(&mut builder, "it", schema)?;
     let text = builder.grammar(expr);
     let grammar = Grammar::parse(&text).unwrap_or_else(|error| panic!("{error}\n{schema}\n{text}"));
@@ -322,15 +324,79 @@ where the schema has no `type`: the text may then be a number.
 A schema allows one value to be written in several ways. A grammar is stricter:
 
 - Properties come in the order of `properties` in the schema, then those that are only in `required`, then all others.
-- White space is bounded: at most four spaces, then at most two line breaks with an indentation of at most 80 spaces.
+- Where a schema has `properties` and does not say whether there may be others (`additionalProperties`, `patternProperties`,
+  `unevaluatedProperties`), there are none, at every depth, for tools and answers alike, as llama.cpp, XGrammar and OpenAI's strict mode
+  read it. An object without `properties` is open. `GrammarOptions::open_objects` opens all of them, as JSON Schema does; the figures
+  above are for open objects.
+- White space is one blank at most, or what the template writes. With `WhiteSpace::Free` it is at most four spaces, then at most two
+  line breaks with an indentation of at most 80 spaces.
 - Names and constant values are written in one way, with the escapes that JSON requires. Elsewhere any JSON escape is accepted,
   except inside a `pattern`: there `\\u` is accepted only where the pattern allows any character, or any beyond ASCII.
-- `strict` of a tool changes nothing: a schema always holds as it is written. To forbid members that it does not name, write
-  `\"additionalProperties\": false`.
+- `strict` of a tool changes nothing: a schema always holds.
 - Integers have no exponent, and no fraction except zeros. With `GrammarOptions::integers(Integers::Plain)` they have none at all: `4.0` is
   an integer for JSON Schema, but not for most typed languages. A number with an exponent that has a lower or upper bound begins
   with one digit other than 0 and a fraction.
 ";
+
+/// Objects that name their properties are closed unless a schema says something else; the validator judges the same values by the open
+/// reading.
+#[test]
+fn objects_are_closed_by_default() {
+    let properties = |more: Value| {
+        let mut schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+        schema.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        schema
+    };
+    let (named, other) = (r#"{"a": 1}"#, r#"{"a": 1, "b": 2}"#);
+    for (schema, closed) in [
+        (properties(json!({})), true),
+        (properties(json!({"additionalProperties": false})), true),
+        (properties(json!({"additionalProperties": true})), false),
+        (properties(json!({"additionalProperties": {"type": "integer"}})), false),
+        (properties(json!({"unevaluatedProperties": true})), false),
+        (properties(json!({"patternProperties": {"^b$": {"type": "integer"}}})), false),
+        (properties(json!({"patternProperties": {"^c$": {"type": "integer"}}})), true),
+        (properties(json!({"minProperties": 2})), false),
+        (properties(json!({"required": ["a", "b"]})), false),
+        (json!({"allOf": [properties(json!({})), {"properties": {"b": {}}}]}), false),
+        (json!({"anyOf": [properties(json!({})), {"type": "string"}]}), true),
+        (json!({"type": "object"}), false),
+        (json!({"type": "object", "required": ["a"]}), false),
+    ] {
+        let mut builder = Builder::new();
+        let (expr, _) = compile_schema(&mut builder, "it", &schema).expect("a value fits");
+        let grammar = Grammar::parse(&builder.grammar(expr)).expect("a grammar");
+        assert!(
+            grammar.check(named).is_ok() || schema["required"] == json!(["a", "b"]) || schema["minProperties"] == 2,
+            "{schema}"
+        );
+        assert_eq!(grammar.check(other).is_err(), closed, "{schema}");
+        assert!(
+            compile(&schema).expect("a value fits").grammar.check(other).is_ok()
+                || schema["additionalProperties"] == false,
+            "{schema}"
+        );
+    }
+}
+
+/// A constant is accepted as templates write it (Python's digits) and in digits alone.
+#[test]
+fn constants_are_written_in_several_ways() {
+    for (schema, texts) in [
+        (r#"{"enum": [0.001, 0.0001, 1e-05]}"#, &["0.001", "0.0001", "0.00001", "1e-05"][..]),
+        (r#"{"const": 2.5e-06}"#, &["0.0000025", "2.5e-06", "2.5e-6"]),
+        (r#"{"const": 100000000000000000000}"#, &["100000000000000000000", "1e+20"]),
+        (r#"{"const": 18446744073709551616}"#, &["18446744073709551616", "1.8446744073709552e+19"]),
+        (r#"{"const": 2.0}"#, &["2", "2.0"]),
+    ] {
+        let grammar = compile(&serde_json::from_str(schema).expect("JSON")).expect("a value fits").grammar;
+        for text in texts {
+            assert!(grammar.check(text).is_ok(), "{schema}: {text}");
+        }
+    }
+    let many: Vec<String> = (0..600).map(|number| format!("value {number}")).collect();
+    assert_eq!(compile(&json!({"enum": many})).expect("a value fits").widened, Vec::new());
+}
 
 #[test]
 #[ignore = "set UNJINJA_SCHEMA_SUITE to a folder of the JSON Schema Test Suite"]

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use unjinja_gbnf::{Grammar, Limits};
-use unjinja_grammar::{Builder, SchemaError, Widened, compile_schema};
+use unjinja_grammar::{Builder, SchemaError, WhiteSpace, Widened, compile_schema};
 
 type Compiled = (String, Vec<Widened>);
 
 fn compile(schema: &Value) -> Result<Compiled, SchemaError> {
     let mut builder = Builder::new();
+    builder.set_open_objects(true);
+    builder.set_white_space(WhiteSpace::Free);
     let (expr, widened) = compile_schema(&mut builder, "it", schema)?;
     Ok((builder.grammar(expr), widened))
 }

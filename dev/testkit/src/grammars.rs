@@ -70,6 +70,7 @@ pub fn requests(tools: &Tools) -> Vec<GrammarCase<'_>> {
         ("tools", Some(tools), new()),
         ("tools, one call", Some(tools), new().parallel_tool_calls(false)),
         ("tools, required", Some(tools), new().tool_choice(ToolChoice::Required)),
+        ("tools, required after text", Some(tools), new().tool_choice(ToolChoice::Required).text_before(100)),
         ("tools, required, no thinking", Some(tools), new().tool_choice(ToolChoice::Required).thinking(false)),
         ("one tool", Some(tools), new().tool_choice(ToolChoice::Named("book_trip".to_owned()))),
         ("no tool", Some(tools), new().tool_choice(ToolChoice::None)),
@@ -182,6 +183,8 @@ impl Case {
         let mut options = GrammarOptions::new()
             .tool_choice(choice)
             .parallel_tool_calls(row["parallel_tool_calls"] != false)
+            // Peers let text come before a call that is demanded.
+            .text_before(1_000)
             .generation_prompt(text("generation_prompt")?);
         if let Some(on) = row["enable_thinking"].as_bool() {
             options = options.thinking(on);

@@ -91,6 +91,14 @@ impl Schemas<'_, '_> {
         let nullable = value.is_null() && keywords.get("nullable") == Some(&Value::Bool(true));
         match keyword {
             "type" => types_of(argument).map(|types| nullable || types & type_bits(value) != 0),
+            // A value that is listed here itself needs no comparison.
+            "enum"
+                if argument
+                    .as_array()
+                    .is_some_and(|values| values.as_ptr_range().contains(&std::ptr::from_ref(value))) =>
+            {
+                Some(true)
+            }
             "enum" => {
                 self.budget = self.budget.saturating_sub(argument.as_array().map_or(0, Vec::len) / 16);
                 let any =

@@ -1,11 +1,11 @@
 //! The rules of JSON values, shared by all schemas of a grammar. White space is bounded: a sampler must not be able to
 //! write it forever.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::builder::Builder;
 use crate::expr::{Class, Expr, RuleId};
-use crate::syntax::{Integers, Syntax, json_text};
+use crate::syntax::{Integers, Syntax, WhiteSpace, json_text};
 use crate::text_rules::{other_than, up_to};
 
 /// The characters that a string can escape with one letter, each with that letter.
@@ -16,9 +16,15 @@ pub(super) fn digit(builder: &Builder) -> Expr {
     builder.read("[0-9]", &[])
 }
 
-/// Optional white space: a few blanks, then at most two line ends, each with an indentation.
+/// Optional white space. By default one blank, or the line break and the indentation of a template that writes these; if it is free, a
+/// few blanks, then at most two line ends, each with an indentation.
 pub(super) fn space(builder: &mut Builder) -> RuleId {
     once(builder, "ws", |builder| {
+        match (builder.manner().white_space, builder.manner().indents) {
+            (WhiteSpace::Template, false) => return builder.read("' '?", &[]),
+            (WhiteSpace::Template, true) => return builder.read("(' ' | '\n' ' '{0,40})?", &[]),
+            (WhiteSpace::Free, _) => {}
+        }
         let line = builder.rule("ws-line", builder.read("'\r'? '\n' [ \t]{0,80}", &[])).into();
         builder.read("[ \t]{0,4} $0{0,2}", &[line])
     })
@@ -215,7 +221,7 @@ pub(super) fn whole(builder: &mut Builder) -> RuleId {
 
 /// An optional fraction of zeros: in JSON Schema 1.0 is an integer. Nothing if integers are plain.
 pub(super) fn zeros(builder: &mut Builder) -> Expr {
-    match builder.integers() {
+    match builder.manner().integers {
         Integers::WithZeros => once(builder, "zeros", |builder| builder.read("('.' '0'+)?", &[])).into(),
         Integers::Plain => builder.text(""),
     }
@@ -240,12 +246,12 @@ pub(super) fn fraction(builder: &mut Builder) -> RuleId {
 
 /// Zero as an integer. A plain integer is never `-0`: some programs read it as a number with a fraction.
 pub(super) fn zero(builder: &Builder) -> Expr {
-    builder.read(if builder.integers() == Integers::Plain { "'0'" } else { "'-'? '0'" }, &[])
+    builder.read(if builder.manner().integers == Integers::Plain { "'0'" } else { "'-'? '0'" }, &[])
 }
 
 pub(super) fn integer(builder: &mut Builder) -> RuleId {
     once(builder, "integer", |builder| {
-        if builder.integers() == Integers::Plain {
+        if builder.manner().integers == Integers::Plain {
             return builder.read("'0' | '-'? [1-9] [0-9]*", &[]);
         }
         let parts = [whole(builder).into(), zeros(builder)];
@@ -335,14 +341,13 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
             builder.read("'{' $0 $1 '}'", &[space, members])
         }
         Value::Number(number) => {
-            let written = number.to_string();
-            match written.strip_suffix(".0").unwrap_or(&written) {
-                whole if whole.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
-                    let zeros = zeros(builder);
-                    builder.sequence(&[builder.text(whole), zeros])
-                }
-                _ => builder.text(written),
+            let mut all = Vec::new();
+            for written in numerals(number) {
+                let whole = written.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+                let zeros = if whole { zeros(builder) } else { Expr::EMPTY };
+                all.push(builder.sequence(&[builder.text(written), zeros]));
             }
+            builder.choice(&all)
         }
         Value::String(string) => spelled(builder, string),
         Value::Null => null(builder),
@@ -352,6 +357,33 @@ pub(super) fn literal(builder: &mut Builder, value: &Value, depth: usize) -> Opt
             if *builder.syntax() == Syntax::Python { builder.choice(&[plain, builder.text(python)]) } else { plain }
         }
     })
+}
+
+/// The ways to write a number: in digits alone, and as templates and JSON write it, which have an exponent where it is large or small.
+/// Without a fraction of zeros.
+pub(crate) fn numerals(number: &Number) -> Vec<String> {
+    /// From here on, not each integer is a number of its own.
+    const EXACT: f64 = 1e15;
+    let mut all = vec![number.to_string()];
+    if let Some(float) = number.as_f64().filter(|_| number.is_f64()) {
+        // Digits alone: `Display` has no exponent; and all digits of an integer that is beyond them.
+        all.push(float.to_string());
+        all.extend((float.fract() == 0.0 && float.abs() >= EXACT && float.abs() < 1e40).then(|| format!("{float:.0}")));
+        // As Python writes it: with an exponent of two digits at least, where the number is small or large.
+        if let Some((digits, exponent)) = format!("{float:e}").split_once('e')
+            && let Ok(exponent @ (..-4 | 16..)) = exponent.parse::<i32>()
+        {
+            all.push(format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs()));
+        }
+    }
+    let mut distinct: Vec<String> = Vec::new();
+    for written in all {
+        let written = written.strip_suffix(".0").unwrap_or(&written);
+        if !distinct.iter().any(|known| known == written) {
+            distinct.push(written.to_owned());
+        }
+    }
+    distinct
 }
 
 /// The name of a member, and the colon after it.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::bounds::Count;
 use super::condition::Condition;
@@ -159,6 +159,7 @@ impl<'s> Schemas<'s, '_> {
         properties: &[Property<'s>],
     ) -> Option<Others<'s>> {
         let mut others = Others { parts: Vec::new(), patterned: Vec::new(), unpatterned: true };
+        let by_default = self.is_closed_by_default(constraints, properties);
         let several = constraints.objects.iter().filter(|schema| schema.get("patternProperties").is_some()).count() > 1;
         for &schema in &constraints.objects {
             if !matches!(schema.get("unevaluatedProperties"), None | Some(Value::Bool(true))) {
@@ -166,14 +167,11 @@ impl<'s> Schemas<'s, '_> {
             }
             let additional = schema.get("additionalProperties");
             let own = patterns.get_mut(&std::ptr::from_ref(schema)).map(std::mem::take).filter(|own| !own.is_empty());
-            if schema
-                .get("patternProperties")
-                .is_none_or(|patterns| patterns.as_object().is_none_or(|all| all.is_empty()))
-            {
+            if !is_there(schema.get("patternProperties")) {
                 others.parts.extend(additional.map(Condition::Schema));
                 continue;
             }
-            let closed = additional == Some(&Value::Bool(false));
+            let closed = additional == Some(&Value::Bool(false)) || by_default;
             if several || unread(schema, own.as_ref()) {
                 self.report(Some(schema), "patternProperties", "these patterns are not checked together");
                 continue;
@@ -202,7 +200,20 @@ impl<'s> Schemas<'s, '_> {
             }
         }
         let listed = constraints.objects.iter().any(|schema| listed_names(schema).is_some());
-        (!listed && !others.parts.contains(&Condition::Schema(&Value::Bool(false)))).then_some(others)
+        let patterns = constraints.objects.iter().any(|schema| is_there(schema.get("patternProperties")));
+        (!listed && !(by_default && !patterns) && !others.parts.contains(&Condition::Schema(&Value::Bool(false))))
+            .then_some(others)
+    }
+
+    /// Whether schemas that do not say so have no other properties than those that they name. So it is by default where one of them
+    /// has `properties`, unless more properties are required than are named.
+    fn is_closed_by_default(&self, constraints: &Constraints<'s>, properties: &[Property<'s>]) -> bool {
+        let named = constraints.objects.iter().any(|schema| schema.get("properties").is_some());
+        let enough = constraints.members.min as usize <= properties.len();
+        !self.builder.manner().open_objects
+            && named
+            && enough
+            && !constraints.objects.iter().any(|schema| schema.as_object().is_some_and(says_open))
     }
 
     /// Tests the named properties against `propertyNames`.
@@ -332,6 +343,16 @@ fn unread(schema: &Value, read: Option<&Vec<(Regex, &Value)>>) -> bool {
 }
 
 /// The names that `propertyNames` lists.
+/// Whether a schema says that it may have other properties.
+pub(crate) fn says_open(schema: &Map<String, Value>) -> bool {
+    let others = schema.get("additionalProperties").or_else(|| schema.get("unevaluatedProperties"));
+    others.is_some_and(|others| *others != Value::Bool(false))
+}
+
+fn is_there(patterns: Option<&Value>) -> bool {
+    patterns.and_then(Value::as_object).is_some_and(|patterns| !patterns.is_empty())
+}
+
 fn listed_names(schema: &Value) -> Option<impl Iterator<Item = &str>> {
     let names = schema.get("propertyNames")?;
     let listed = match (names.get("const"), names.get("enum")) {

@@ -12,6 +12,7 @@ use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrele
 use crate::counted::lost as lost_of;
 use crate::expr::{Class, Expr};
 use crate::graph::{Alternative, NodeId, Piece};
+use crate::schema::numerals;
 use crate::syntax::{Syntax, json_text};
 use crate::tool_rules::{Order, Property, ToolRules};
 use crate::values::{no_string, property_path, schema_of};
@@ -293,10 +294,11 @@ impl<'a> TurnRules<'a> {
             match listed(tool.document(), &property.schema, MAX_DEPTH, &mut { MAX_SCHEMAS }) {
                 Some(values) => {
                     let typed = matches!(kind, ArgumentKind::BySchema { .. } | ArgumentKind::Quotable { .. });
-                    let texts = values.iter().filter_map(|value| match value {
-                        Value::String(value) => Some(value.clone()),
-                        value if typed => Some(json_text(value)),
-                        _ => None,
+                    let texts = values.iter().flat_map(|value| match value {
+                        Value::String(value) => vec![value.clone()],
+                        Value::Number(number) if typed => [numerals(number), vec![json_text(value)]].concat(),
+                        value if typed => vec![json_text(value)],
+                        _ => Vec::new(),
                     });
                     let texts: Vec<Expr> = texts.map(|text| self.builder.text(text)).collect();
                     alternatives.push(self.exactly(state, layout, argument, self.builder.choice(&texts)));

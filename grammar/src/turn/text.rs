@@ -3,12 +3,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use unjinja_runtime::abi::{Confirm, Hole, InText, Marker, NameKind, StateId, Text};
+use unjinja_runtime::abi::{Action, Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
 use super::{Exit, NodeKey, Offered, Position, Table, Texts, TurnRules, is_canonical};
-use crate::counted::{Between, counted};
+use crate::counted::{Between, counted, counted_each};
 use crate::expr::Expr;
-use crate::free_text::FreeText;
+use crate::free_text::{FreeText, PUNCTUATION};
 use crate::graph::{Alternative, Piece};
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
@@ -24,21 +24,8 @@ impl TurnRules<'_> {
         if let Some(table) = self.tables.get(&key) {
             return Rc::clone(table);
         }
-        let tokens = self.builder.tokens();
-        let table = self.with_stops(key, |stops, _, mut exits| {
-            let mut text = FreeText::new(stops);
-            // Where the text is spelled as rules, the letters of a token must be excluded too: XGrammar reads a token as its letters
-            // where it can. The other forms exclude them by themselves.
-            if !text.excludes_its_stops() {
-                let spelled = stops.iter().filter(|stop| stop.confirm.is_empty()).map(|stop| tokens.unfold(stop.core));
-                let spelled: Vec<String> = spelled.filter(|core| stops.iter().all(|stop| stop.core != core)).collect();
-                if !spelled.is_empty() {
-                    let more = spelled.iter().map(|core| Stop { core, confirm: Vec::new(), peek: false });
-                    text = FreeText::new(&stops.iter().cloned().chain(more).collect::<Vec<_>>());
-                    exits.resize_with(text.stops.len(), Vec::new);
-                }
-            }
-            text.followed = exits.iter().filter(|exits| !exits.is_empty()).count();
+        let table = self.with_stops(key, |stops, _, exits| {
+            let text = FreeText::new(stops);
             Rc::new(Table { text: Arc::new(text), exits })
         });
         self.tables.insert(key, Rc::clone(&table));
@@ -164,8 +151,8 @@ impl TurnRules<'_> {
 
     /// The alternatives of one state of the automaton.
     pub(super) fn text_alternatives(&mut self, key: NodeKey, index: usize) -> Vec<Alternative> {
-        if let Texts::Whole(alternatives) = self.limits.texts {
-            return alternatives(self, key);
+        if let Texts::Whole { alternatives, .. } = self.limits.texts {
+            return alternatives(self, key, None);
         }
         let table = self.table(key);
         let Some(here) = table.text.until.states.get(index) else { return Vec::new() };
@@ -189,17 +176,52 @@ impl TurnRules<'_> {
         alternatives
     }
 
-    /// The alternatives of a text that begins here: with a marker that may come only before text, or with text.
-    pub(super) fn text_from_its_start(&mut self, at: Position) -> Vec<Alternative> {
-        let mut leading = self.transitions(at);
-        leading.retain(|(marker, _)| marker.in_text == InText::Text);
-        if leading.is_empty() {
-            return self.text_alternatives(NodeKey::Text(at, 0), 0);
+    /// The alternatives of a text of at most `most` characters, and one of its markers.
+    fn bounded_text(&mut self, at: Position, most: u32) -> Vec<Alternative> {
+        let key = NodeKey::Text(at, 0);
+        if let Texts::Whole { alternatives, counts: true } = self.limits.texts {
+            return alternatives(self, key, Some(most));
         }
-        let space = Some(self.space());
-        let mut alternatives = self.marker_alternatives(at, &leading, space);
-        let text = self.graph.node(NodeKey::Text(at, 0));
-        alternatives.push(vec![Piece::Node(text)]);
+        let table = self.table(key);
+        // Stops that lead to the same share their rules.
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (stop, exits) in table.exits.iter().enumerate().filter(|(_, exits)| !exits.is_empty()) {
+            match groups.iter_mut().find(|group| table.exits[group[0]] == *exits) {
+                Some(group) => group.push(stop),
+                None => groups.push(vec![stop]),
+            }
+        }
+        let each = counted_each(&mut self.builder, "text", &table.text.until, &groups, most);
+        let mut alternatives = Vec::new();
+        for (text, group) in each.into_iter().zip(&groups) {
+            let Some(text) = text else { continue };
+            alternatives.extend(self.exits(key, &table.exits[group[0]], Some(Piece::Expr(text))));
+        }
+        alternatives
+    }
+
+    /// The alternatives of a text that begins here: with a marker that may come only before text, or with text. The text has at most
+    /// `most` characters, if that is said.
+    pub(super) fn text_from_its_start(&mut self, at: Position, most: Option<u32>) -> Vec<Alternative> {
+        let mut leading = self.transitions(at);
+        match most {
+            // No text at all: any marker but the one that closes it.
+            Some(0) => leading.retain(|(_, step)| !step.does(&Action::CloseContent)),
+            _ => leading.retain(|(marker, _)| marker.in_text == InText::Text),
+        }
+        let mut alternatives = match leading.is_empty() {
+            true => Vec::new(),
+            false => {
+                let space = Some(self.space());
+                self.marker_alternatives(at, &leading, space)
+            }
+        };
+        match most {
+            Some(0) => {}
+            Some(most) => alternatives.extend(self.bounded_text(at, most)),
+            None if alternatives.is_empty() => return self.text_alternatives(NodeKey::Text(at, 0), 0),
+            None => alternatives.push(vec![Piece::Node(self.graph.node(NodeKey::Text(at, 0)))]),
+        }
         alternatives
     }
 
@@ -241,5 +263,5 @@ impl TurnRules<'_> {
 
 /// Whether a marker that is not allowed here may be text instead. This holds for punctuation.
 fn may_be_text(marker: &Marker) -> bool {
-    marker.core.len() < 3
+    marker.core.chars().nth(PUNCTUATION - 1).is_none()
 }

@@ -8,8 +8,8 @@ use crate::graph::{Alternative, Piece};
 use crate::syntax::json_text;
 
 impl TurnRules<'_> {
-    /// The alternatives of a free text: up to each of its markers, and to the end of the turn.
-    pub(crate) fn whole_text(&mut self, key: NodeKey) -> Vec<Alternative> {
+    /// The alternatives of a free text of at most `max` characters: up to each of its markers, and to the end of the turn.
+    pub(crate) fn whole_text(&mut self, key: NodeKey, max: Option<u32>) -> Vec<Alternative> {
         let table = self.table(key);
         let text = self.builder.add_text(table.text.clone());
         let at = match key {
@@ -17,7 +17,6 @@ impl TurnRules<'_> {
             NodeKey::Value { .. } | NodeKey::Named { .. } => None,
         };
         let is_text = |at| matches!(self.state(at).hole, Some(Hole::Text(_)));
-        let top = at.is_some_and(|at| !at.called && is_text(at.state));
         let name = if at.is_some_and(|at| is_text(at.state)) { "free-text" } else { "text" };
         let mut alternatives: Vec<Alternative> = Vec::new();
         for (stop, exits) in table.exits.iter().enumerate() {
@@ -25,11 +24,11 @@ impl TurnRules<'_> {
             if at.is_some() && exits.is_empty() {
                 continue;
             }
-            let rule = self.builder.text_rule(name, TextPart { text, stop: Some(stop), top, from: 0 });
+            let rule = self.builder.text_rule(name, TextPart { text, stop: Some(stop), from: 0, max });
             alternatives.extend(self.exits(key, exits, Some(Piece::Expr(rule.into()))));
         }
         if self.turn_may_end_in(key) {
-            let rule = self.builder.text_rule(name, TextPart { text, stop: None, top, from: 0 });
+            let rule = self.builder.text_rule(name, TextPart { text, stop: None, from: 0, max });
             alternatives.push(vec![Piece::Expr(rule.into())]);
         }
         alternatives
@@ -44,7 +43,7 @@ impl TurnRules<'_> {
             "[" => "{",
             _ => return Vec::new(),
         };
-        let asked = matches!(self.limits.texts, Texts::Whole(_)) && !self.limits.required;
+        let asked = matches!(self.limits.texts, Texts::Whole { .. }) && !self.limits.required;
         if !asked || !shape.strict || !step.does(&Action::Speculate) {
             return Vec::new();
         }

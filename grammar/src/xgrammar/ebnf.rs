@@ -2,10 +2,10 @@
 //!
 //! - `\x` takes any number of digits, so code points are written with `\u` and `\U`;
 //! - in a class, `-`, `^` and `]` are escaped with a backslash;
-//! - names do not begin with a digit, and some are macros;
+//! - some names are macros; rules are numbered, because engines alone read them, and a request carries them;
 //! - free text without certain strings is a macro of its own, `TagDispatch`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::builder::{Builder, Rule};
@@ -16,22 +16,17 @@ use crate::write;
 
 /// The grammar of an expression: the rule `root`, and the rules that it needs.
 pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
-    // A text without overlapping markers is a macro; its states are not needed.
+    // A free text is a macro; its states are not needed.
     let order = builder.needed(root, |rule| macro_of(builder, rule).is_some());
-    let names = names(builder, &order);
-    let mut writer = Writer { builder, tokens: builder.tokens(), names, texts: Vec::new(), out: String::new() };
+    let numbers = order.iter().enumerate().map(|(number, id)| (*id, number)).collect();
+    let mut writer = Writer { builder, tokens: builder.tokens(), numbers, texts: Vec::new(), out: String::new() };
     writer.rule("root", root);
     for id in order {
         let Some(rule) = builder.get(id) else { continue };
-        let name = writer.name(id).to_owned();
+        let name = writer.name(id);
         match macro_of(builder, rule) {
             Some((text, part)) => writer.text(&name, &text, part),
-            None => {
-                if let Some(comment) = &rule.comment {
-                    write::comment(&mut writer.out, "# ", comment);
-                }
-                writer.rule(&name, rule.expr.unwrap_or(Expr::NOTHING));
-            }
+            None => writer.rule(&name, rule.expr.unwrap_or(Expr::NOTHING)),
         }
     }
     writer.out
@@ -40,39 +35,21 @@ pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
 /// The free text that a rule is, if the macro for free text means the same.
 fn macro_of(builder: &Builder, rule: &Rule) -> Option<(std::sync::Arc<FreeText>, TextPart)> {
     let part = rule.text?;
-    Some((builder.free_text(part.text).filter(|text| part.from == 0 && text.excludes_its_stops())?, part))
-}
-
-/// The names of the rules, distinct and none of them a macro.
-fn names(builder: &Builder, order: &[RuleId]) -> HashMap<RuleId, String> {
-    const MACROS: [&str; 8] =
-        ["TagDispatch", "TokenTagDispatch", "Token", "ExcludeToken", "Regex", "Substring", "true", "false"];
-    let plain = |name: &str| !MACROS.contains(&name) && !name.starts_with(|first: char| first.is_ascii_digit());
-    let mut used: HashSet<String> = ["root".to_owned()].into_iter().collect();
-    let mut names = HashMap::new();
-    for &id in order {
-        let own = builder.name(id);
-        let mut name = if plain(own) { own.to_owned() } else { format!("rule-{own}") };
-        while !used.insert(name.clone()) {
-            name.push_str("-x");
-        }
-        names.insert(id, name);
-    }
-    names
+    Some((builder.free_text(part.text).filter(|_| part.from == 0)?, part))
 }
 
 struct Writer<'b> {
     builder: &'b Builder,
     tokens: &'b Tokens,
-    names: HashMap<RuleId, String>,
-    /// The free texts that have a rule already.
-    texts: Vec<usize>,
+    numbers: HashMap<RuleId, usize>,
+    /// What the free texts that have a rule already cannot contain, and their maximum lengths.
+    texts: Vec<(Vec<String>, Option<u32>)>,
     out: String,
 }
 
 impl Writer<'_> {
-    fn name(&self, rule: RuleId) -> &str {
-        self.names.get(&rule).map_or("", String::as_str)
+    fn name(&self, rule: RuleId) -> String {
+        format!("r{}", self.numbers.get(&rule).copied().unwrap_or_default())
     }
 
     fn rule(&mut self, name: &str, expr: Expr) {
@@ -84,7 +61,9 @@ impl Writer<'_> {
 
     /// The rule of a part of a free text, and the rule of the text itself, which several parts share.
     fn text(&mut self, name: &str, free: &FreeText, part: TextPart) {
-        let without = format!("without-markers-{}", part.text);
+        let excluded = free.excluded();
+        let known = self.texts.iter().position(|text| *text == (excluded.clone(), part.max));
+        let without = format!("t{}", known.unwrap_or(self.texts.len()));
         let stop = part.stop.and_then(|stop| free.stops.get(stop)).filter(|stop| !stop.peek);
         let _ = write!(self.out, "{name} ::= {without}");
         if let Some(stop) = stop {
@@ -92,24 +71,26 @@ impl Writer<'_> {
             self.text_with_tokens(&stop.core, false);
         }
         self.out.push('\n');
-        if self.texts.contains(&part.text) {
+        if known.is_some() {
             return;
         }
-        self.texts.push(part.text);
-        let _ = write!(self.out, "{without} ::= ");
-        if free.stops.is_empty() {
+        self.out.push_str(&without);
+        if let Some(max) = part.max {
+            let _ = write!(self.out, "[max_chars={max}]");
+        }
+        self.out.push_str(" ::= ");
+        if excluded.is_empty() {
             self.out.push_str("[\\u0000-\\U0010FFFF]*\n");
-            return;
-        }
-        self.out.push_str("TagDispatch(loop_after_dispatch=false, excludes=(");
-        for (number, stop) in free.stops.iter().enumerate() {
-            if number > 0 {
-                self.out.push_str(", ");
+        } else {
+            self.out.push_str("TagDispatch(loop_after_dispatch=false, excludes=(");
+            for (number, excluded) in excluded.iter().enumerate() {
+                self.out.push_str(if number > 0 { ", " } else { "" });
+                // What excludes a text excludes the token too.
+                self.literal(&self.tokens.unfold(excluded));
             }
-            // What excludes a text excludes the token too.
-            self.literal(&self.tokens.unfold(&stop.core));
+            self.out.push_str("))\n");
         }
-        self.out.push_str("))\n");
+        self.texts.push((excluded, part.max));
     }
 
     /// Writes an expression; as one item, in parentheses where they are needed.
@@ -118,7 +99,7 @@ impl Writer<'_> {
             ExprKind::Text(text) => self.text_with_tokens(&text, item),
             ExprKind::Class(class) => self.class_or_tokens(&class),
             ExprKind::Rule(rule) => {
-                let name = self.name(rule).to_owned();
+                let name = self.name(rule);
                 self.out.push_str(&name);
             }
             ExprKind::Sequence(parts) if parts.is_empty() => self.literal(""),
@@ -252,17 +233,5 @@ mod tests {
         ] {
             assert_eq!(grammar(&builder, expr), format!("root ::= {expected}\n"));
         }
-    }
-
-    #[test]
-    fn names_are_none_of_the_macros() {
-        let mut builder = Builder::new();
-        let parts: Vec<Expr> =
-            ["Token", "9", "rule-9", "true"].map(|name| builder.rule(name, builder.text(name)).into()).to_vec();
-        assert_eq!(
-            grammar(&builder, builder.sequence(&parts)),
-            "root ::= rule-Token rule-9 rule-9-x rule-true\nrule-Token ::= \"Token\"\nrule-9 ::= \"9\"\n\
-             rule-9-x ::= \"rule-9\"\nrule-true ::= \"true\"\n"
-        );
     }
 }

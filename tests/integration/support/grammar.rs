@@ -126,7 +126,7 @@ pub fn rendered(model: &Model, template: &Template, problems: &mut Vec<String>) 
         // A grammar demands the schema's order of properties. This schema is assembled from several calls, so a call may differ.
         if !turn.message.tool_calls.is_empty() && in_order(&turn.message, &turn.tools) {
             grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &options())?);
-            let required = options().tool_choice(ToolChoice::Required);
+            let required = options().tool_choice(ToolChoice::Required).text_before(1_000);
             grammars.push(unjinja_grammar::grammar(model.parser.program(), Some(&turn.tools), &required)?);
         }
         // A server ends the output where a stop text begins: only white space may follow the text.

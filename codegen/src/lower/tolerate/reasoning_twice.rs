@@ -24,7 +24,11 @@ fn openers(spec: &Source<'_>) -> Vec<Expr> {
     let others = spec.alternatives.get(&MarkerKey::ReasoningStart).into_iter().flatten();
     for (key, text) in own.into_iter().chain(others.map(|text| (MarkerKey::ReasoningStart, text))) {
         for core in parts(text) {
-            let tag = Literal { after: whole.after.to_owned(), ..tolerated(key, core, Role::Inner) };
+            // Where this may begin another section, it is that section unless the opener follows.
+            let begins = |(other, text): (MarkerKey, &str)| OPENERS.contains(&other) && text.len() > core.len() && text.starts_with(core);
+            let is_other = key == MarkerKey::AssistantStart && spec.markers().any(|(other, text)| begins((other, text)));
+            let followed_by = if is_other { vec![whole.core.to_owned()] } else { Vec::new() };
+            let tag = Literal { after: whole.after.to_owned(), followed_by, ..tolerated(key, core, Role::Inner) };
             let tag = Expr::from(tag);
             let closes = MarkerText::new(&spec.reasoning.end).tags().contains(&core);
             if (is_tag(&tag) || is_bracketed(core)) && !closes && !again.contains(&tag) {
