@@ -15,6 +15,8 @@ use crate::until::{Stop, Transition, Until};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Between<'t> {
     pub(crate) stops: Vec<Stop<'t>>,
+    /// The markers that end it. The text can contain none of the others.
+    pub(crate) ends: Vec<usize>,
     /// White space before each of the markers.
     pub(crate) before: Vec<&'t str>,
     /// White space after the marker that opens it.
@@ -31,7 +33,7 @@ pub(crate) fn counted(builder: &mut Builder, name: &str, between: &Between<'_>, 
     }
     let until = Until::new(&between.stops);
     let round = part(builder, &format!("{name}-part"), &until, Way::Round)?;
-    let end = part(builder, &format!("{name}-end"), &until, Way::ToAny)?;
+    let end = part(builder, &format!("{name}-end"), &until, Way::To(&between.ends))?;
     let mut all: Vec<Expr> = between.after.chars().map(|char| builder.option(builder.char(char))).collect();
     all.extend([builder.repeat(round, 0, Some(most)), end.into()]);
     Some(builder.rule(name, builder.sequence(&all)).into())
@@ -61,8 +63,6 @@ pub(crate) fn counted_each(
 enum Way<'s> {
     /// To the first state again.
     Round,
-    /// To the end of the text, by any stop.
-    ToAny,
     /// To the end of the text, by one of these stops.
     To(&'s [usize]),
 }
@@ -84,7 +84,6 @@ fn part(builder: &mut Builder, name: &str, until: &Until, way: Way<'_>) -> Optio
     let again = way == Way::Round;
     let leads = |stop: usize| match way {
         Way::Round => false,
-        Way::ToAny => true,
         Way::To(stops) => stops.contains(&stop),
     };
     let steps = until.states.iter().map(|state| {
@@ -132,7 +131,7 @@ mod tests {
     #[test]
     fn characters_are_counted() {
         let stops = vec![Stop { core: "</value>", confirm: Vec::new(), peek: false }];
-        let between = Between { stops, before: vec!["\n"], after: "\n" };
+        let between = Between { stops, ends: vec![0], before: vec!["\n"], after: "\n" };
         for max in [0, 1, 30, 2_000] {
             let grammar = grammar(&between, max);
             let text = |length: u32| "x".repeat(length as usize);
@@ -174,7 +173,8 @@ mod tests {
             [(&["<>"][..], "a<>\n"), (&["<a>"], "a<>\n"), (&["aab"], "ab\n "), (&["<b", "<>"], "<>b\n")]
         {
             let stop = |core: &&'static str| Stop { core, confirm: Vec::new(), peek: false };
-            let between = Between { stops: cores.iter().map(stop).collect(), before: vec![""; cores.len()], after: "" };
+            let (stops, ends) = (cores.iter().map(stop).collect(), (0..cores.len()).collect());
+            let between = Between { stops, ends, before: vec![""; cores.len()], after: "" };
             for max in [0, 2, 4] {
                 let grammar = grammar(&between, max);
                 for text in texts(alphabet, 7) {

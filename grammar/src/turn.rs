@@ -25,7 +25,7 @@ use unjinja_runtime::abi::{Action, Channel, Hole, Marker, Origin, Program, State
 
 use crate::builder::Builder;
 use crate::expr::Expr;
-use crate::free_text::FreeText;
+use crate::free_text::{FreeText, PUNCTUATION};
 use crate::graph::{Alternative, Graph, NodeId, Piece};
 use crate::key_order::sorting;
 use crate::options::Bounds;
@@ -92,13 +92,15 @@ pub(super) struct Position {
     pub(super) called: bool,
     /// The answer that has to match a schema was written.
     pub(super) answered: bool,
+    /// Reasoning was written before a call that is demanded. It comes once: a small model repeats what it may repeat.
+    pub(super) thought: bool,
     pub(super) call: Call,
 }
 
 impl Position {
     /// A position in a turn that has no calls yet.
     pub(super) fn new(state: StateId) -> Self {
-        Self { state, called: false, answered: false, call: Call::None }
+        Self { state, called: false, answered: false, thought: false, call: Call::None }
     }
 }
 
@@ -244,10 +246,17 @@ impl<'a> TurnRules<'a> {
         self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition)).collect()
     }
 
-    /// The markers that a text must not contain: those that templates write, and those after which a parser reads nothing more.
+    /// The markers that a text must not contain: those that templates write, and those after which a parser reads nothing more. In a value
+    /// also the tags that a parser takes for its end although no template writes them there: what a model writes after them would be
+    /// lost.
     pub(super) fn markers_in_text(&self, at: Position) -> Vec<(&'a Marker, &'a Transition)> {
-        let ends = |transition: &Transition| transition.does(&Action::AfterEnd);
-        self.state(at.state).arrows().filter(|(_, transition)| is_canonical(transition) || ends(transition)).collect()
+        let state = self.state(at.state);
+        let in_value = state.hole == Some(Hole::Value);
+        let ends = |marker: &Marker, transition: &Transition| {
+            let tag = in_value && marker.core.starts_with('<') && !may_be_text(marker);
+            transition.does(&Action::AfterEnd) || (tag && transition.next != at.state)
+        };
+        state.arrows().filter(|(marker, step)| is_canonical(step) || ends(marker, step)).collect()
     }
 
     /// The position that a transition leads to. `None` if the transition is not allowed.
@@ -268,6 +277,7 @@ impl<'a> TurnRules<'a> {
                         return None;
                     }
                     to.called = true;
+                    to.thought = false;
                     to.call = Call::None;
                 }
                 Action::EndCall => {
@@ -277,7 +287,10 @@ impl<'a> TurnRules<'a> {
                     to.call = Call::None;
                 }
                 Action::EndCallIncomplete => return None,
-                Action::OpenReasoning if to.called || to.answered || !self.limits.reasoning => return None,
+                Action::OpenReasoning if to.called || to.answered || to.thought || !self.limits.reasoning => {
+                    return None;
+                }
+                Action::CloseReasoning => to.thought = self.bound(Channel::Reasoning, to).is_some(),
                 Action::OpenContent if self.text_is_over(to) || self.bound(Channel::Content, to) == Some(0) => {
                     return None;
                 }
@@ -425,6 +438,11 @@ impl<'a> TurnRules<'a> {
             _ => base.to_owned(),
         }
     }
+}
+
+/// Whether a marker that is not allowed here may be text instead. This holds for punctuation.
+fn may_be_text(marker: &Marker) -> bool {
+    marker.core.chars().nth(PUNCTUATION - 1).is_none()
 }
 
 /// Whether a template writes this. What parsers only tolerate is in no grammar.

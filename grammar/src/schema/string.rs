@@ -141,7 +141,7 @@ impl<'s> Schemas<'s, '_> {
                 return Some(rule.into());
             }
             let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
-            let between = Between { stops: vec![stop], before: vec![""], after: "" };
+            let between = Between { stops: vec![stop], ends: vec![0], before: vec![""], after: "" };
             let text = counted(self.builder, "raw-text", &between, max)?;
             let string = self.builder.sequence(&[self.builder.text(quote), text]);
             let rule = self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), string);

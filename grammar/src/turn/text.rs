@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use unjinja_runtime::abi::{Action, Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
-use super::{Exit, NodeKey, Offered, Position, Table, Texts, TurnRules, is_canonical};
+use super::{Exit, NodeKey, Offered, Position, Table, Texts, TurnRules, is_canonical, may_be_text};
 use crate::counted::{Between, counted, counted_each};
 use crate::expr::Expr;
-use crate::free_text::{FreeText, PUNCTUATION};
+use crate::free_text::FreeText;
 use crate::graph::{Alternative, Piece};
 use crate::text_rules::class;
 use crate::until::{Stop, Transition as TextTransition};
@@ -67,7 +67,9 @@ impl TurnRules<'_> {
             }
             let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
             if number == stops.len() {
+                let tolerated = !is_canonical(transition) && self.state(at.state).hole == Some(Hole::Value);
                 let confirm = match &marker.confirm {
+                    _ if tolerated => Vec::new(),
                     _ if !begins.is_empty() => begins.iter().map(|begin| &**begin).collect(),
                     // Any name may come next.
                     Confirm::Next(_) if next.iter().any(String::is_empty) => Vec::new(),
@@ -103,8 +105,9 @@ impl TurnRules<'_> {
             return *known;
         }
         let mut builder = std::mem::take(&mut self.builder);
-        let made = self.with_stops(key, |stops, before, _| {
-            let between = Between { stops: stops.to_vec(), before: before.to_vec(), after: layout };
+        let made = self.with_stops(key, |stops, before, exits| {
+            let ends = exits.iter().enumerate().filter(|(_, exits)| !exits.is_empty()).map(|(stop, _)| stop).collect();
+            let between = Between { stops: stops.to_vec(), ends, before: before.to_vec(), after: layout };
             counted(&mut builder, "text", &between, max)
         });
         self.builder = builder;
@@ -238,7 +241,7 @@ impl TurnRules<'_> {
 
     pub(super) fn exits(&mut self, key: NodeKey, exits: &[Exit], char: Option<Piece>) -> Vec<Alternative> {
         if let NodeKey::Value { .. } | NodeKey::Named { .. } = key {
-            return vec![char.into_iter().collect()];
+            return if exits.is_empty() { Vec::new() } else { vec![char.into_iter().collect()] };
         }
         exits.iter().map(|exit| self.then(char.iter().cloned().collect(), *exit)).collect()
     }
@@ -259,9 +262,4 @@ impl TurnRules<'_> {
             NodeKey::Position(at) => NodeKey::Position(at),
         }
     }
-}
-
-/// Whether a marker that is not allowed here may be text instead. This holds for punctuation.
-fn may_be_text(marker: &Marker) -> bool {
-    marker.core.chars().nth(PUNCTUATION - 1).is_none()
 }

@@ -21,7 +21,7 @@ impl TurnRules<'_> {
         let mut alternatives: Vec<Alternative> = Vec::new();
         for (stop, exits) in table.exits.iter().enumerate() {
             // What would be a marker is no text, and leads nowhere.
-            if at.is_some() && exits.is_empty() {
+            if exits.is_empty() {
                 continue;
             }
             let rule = self.builder.text_rule(name, TextPart { text, stop: Some(stop), from: 0, max });

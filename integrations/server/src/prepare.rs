@@ -178,6 +178,10 @@ impl Request {
         let mut options =
             Options::new().tools(&tools).parallel_tool_calls(parallel).unparsed(unparsed).json_response(json);
         let mut grammar = GrammarOptions::new().tool_choice(self.grammar_choice()).parallel_tool_calls(parallel);
+        // A call that is demanded has half of the tokens at least, each of which has a character or more.
+        if let Some(most) = self.sampling.max_tokens {
+            grammar = grammar.max_reasoning(u32::try_from(most / 2).unwrap_or(u32::MAX).min(16_384));
+        }
         // Many clients read `4.0` as no integer: strict models of pydantic, and those that are written in Go or Rust.
         grammar = grammar.integers(Integers::Plain);
         if callable.is_empty() || !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::Required) {
