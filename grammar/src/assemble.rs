@@ -102,6 +102,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
     grammar.lazy = !triggers.is_empty();
     let limits = Limits {
         offered,
+        names: tools.map(|tools| tools.iter().map(|tool| tool.name.clone()).collect()).unwrap_or_default(),
         required,
         parallel: options.parallel_tool_calls,
         manner: options.manner,

@@ -41,6 +41,8 @@ pub(super) enum Offered {
 pub(super) struct Limits<'a> {
     /// The tools that may be called; `None` if calls are not allowed.
     pub(super) offered: Option<Offered>,
+    /// The names of all tools that the parser knows, also where none may be called: text that is a call of one of them is no text.
+    pub(super) names: Vec<String>,
     /// At least one call must be made.
     pub(super) required: bool,
     /// More than one call may be made.

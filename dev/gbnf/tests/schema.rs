@@ -333,6 +333,7 @@ A schema allows one value to be written in several ways. A grammar is stricter:
 - Names and constant values are written in one way, with the escapes that JSON requires. Elsewhere any JSON escape is accepted,
   except inside a `pattern`: there `\\u` is accepted only where the pattern allows any character, or any beyond ASCII.
 - `strict` of a tool changes nothing: a schema always holds.
+- A number has at most 20 digits before the point and 20 after it; 64 bits have no more.
 - Integers have no exponent, and no fraction except zeros. With `GrammarOptions::integers(Integers::Plain)` they have none at all: `4.0` is
   an integer for JSON Schema, but not for most typed languages. A number with an exponent that has a lower or upper bound begins
   with one digit other than 0 and a fraction.

@@ -75,20 +75,36 @@ fn unicode(builder: &mut Builder) -> RuleId {
     })
 }
 
-/// One code point of a string: plain or as an escape.
-pub(super) fn character(builder: &mut Builder) -> RuleId {
-    once(builder, "char", |builder| {
-        let plain = builder.class(unescaped(builder));
+/// An escape of a string, without the backslash.
+fn escape(builder: &mut Builder) -> RuleId {
+    once(builder, "escape", |builder| {
         // Python's are `\'`, `\x0a` and the like.
-        let escape = match builder.syntax() {
-            Syntax::Raw { .. } => return plain,
-            Syntax::Json => r#"["\\/bfnrt]"#,
+        let short = match builder.syntax() {
             Syntax::Python => r#"["'\\abfnrtv] | 'x' $0 $0"#,
+            Syntax::Json | Syntax::Raw { .. } => r#"["\\/bfnrt]"#,
         };
-        let escape = builder.read(escape, &[hex(builder)]);
+        let short = builder.read(short, &[hex(builder)]);
         let unicode = unicode(builder).into();
-        builder.read("$0 | '\\' ($1 | 'u' $2)", &[plain, escape, unicode])
+        builder.read("$0 | 'u' $1", &[short, unicode])
     })
+}
+
+/// One code point of a string: plain, where `more` is plain too, or as an escape. It is no rule of its own: what an engine computes in
+/// advance for the tokens of a vocabulary ends with a rule, and most tokens have several code points.
+fn one(builder: &mut Builder, more: &[(char, char)]) -> Expr {
+    let plain = unescaped(builder);
+    let plain = if more.is_empty() { plain } else { Class::ranges(&[&plain.positive(), more].concat()) };
+    let plain = builder.class(plain);
+    if let Syntax::Raw { .. } = builder.syntax() {
+        return plain;
+    }
+    let escape = escape(builder).into();
+    builder.read("$0 | '\\' $1", &[plain, escape])
+}
+
+/// One code point of a string as a rule, for strings that count them.
+pub(super) fn character(builder: &mut Builder) -> RuleId {
+    once(builder, "char", |builder| one(builder, &[]))
 }
 
 /// The escape of a code point beyond ASCII, without the backslash.
@@ -103,8 +119,8 @@ pub(super) fn foreign_escape(builder: &mut Builder) -> RuleId {
 /// The rest of a string, with its closing quote.
 pub(super) fn string_rest(builder: &mut Builder) -> RuleId {
     once(builder, "string-rest", |builder| {
-        let character = character(builder).into();
-        builder.read("$0* '\"'", &[character])
+        let one = one(builder, &[]);
+        builder.read("($0)* '\"'", &[one])
     })
 }
 
@@ -115,10 +131,9 @@ pub(super) fn string(builder: &mut Builder) -> RuleId {
             builder.read("'\"' $0", &[rest])
         }
         Syntax::Python => {
-            let character = character(builder).into();
-            let single = builder.rule("python-single", builder.read("$0 | '\"'", &[character])).into();
-            let double = builder.rule("python-double", builder.read("$0 | \"'\" | '\\/'", &[character])).into();
-            builder.read("\"'\" $0* \"'\" | '\"' $1* '\"'", &[single, double])
+            let single = one(builder, &[('"', '"')]);
+            let double = one(builder, &[('\'', '\'')]);
+            builder.read("\"'\" ($0)* \"'\" | '\"' ($1 | '\\/')* '\"'", &[single, double])
         }
         Syntax::Raw { quote, .. } if quote.is_empty() => builder.many(unescaped(builder)),
         Syntax::Raw { quote, .. } => {
@@ -214,15 +229,15 @@ fn ascii(json: &str) -> String {
     json.chars().map(|char| if char.is_ascii() { char.to_string() } else { units(char) }).collect()
 }
 
-/// The digits of an integer, without a sign.
+/// The digits of an integer, without a sign: at most 20, as many as 64 bits have. A small model goes on writing digits.
 pub(super) fn whole(builder: &mut Builder) -> RuleId {
-    once(builder, "whole", |builder| builder.read("'0' | [1-9] [0-9]*", &[]))
+    once(builder, "whole", |builder| builder.read("'0' | [1-9] [0-9]{0,19}", &[]))
 }
 
 /// An optional fraction of zeros: in JSON Schema 1.0 is an integer. Nothing if integers are plain.
 pub(super) fn zeros(builder: &mut Builder) -> Expr {
     match builder.manner().integers {
-        Integers::WithZeros => once(builder, "zeros", |builder| builder.read("('.' '0'+)?", &[])).into(),
+        Integers::WithZeros => once(builder, "zeros", |builder| builder.read("('.' '0'{1,20})?", &[])).into(),
         Integers::Plain => builder.text(""),
     }
 }
@@ -241,7 +256,7 @@ fn huge(builder: &mut Builder) -> RuleId {
 }
 
 pub(super) fn fraction(builder: &mut Builder) -> RuleId {
-    once(builder, "fraction", |builder| builder.read("('.' [0-9]+)?", &[]))
+    once(builder, "fraction", |builder| builder.read("('.' [0-9]{1,20})?", &[]))
 }
 
 /// Zero as an integer. A plain integer is never `-0`: some programs read it as a number with a fraction.
@@ -252,7 +267,7 @@ pub(super) fn zero(builder: &Builder) -> Expr {
 pub(super) fn integer(builder: &mut Builder) -> RuleId {
     once(builder, "integer", |builder| {
         if builder.manner().integers == Integers::Plain {
-            return builder.read("'0' | '-'? [1-9] [0-9]*", &[]);
+            return builder.read("'0' | '-'? [1-9] [0-9]{0,19}", &[]);
         }
         let parts = [whole(builder).into(), zeros(builder)];
         builder.read("'-'? $0 $1", &parts)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use unjinja_runtime::abi::{Action, Confirm, Hole, InText, Marker, NameKind, StateId, Text};
 
-use super::{Exit, NodeKey, Offered, Position, Table, Texts, TurnRules, is_canonical, may_be_text};
+use super::{Exit, NodeKey, Position, Table, Texts, TurnRules, is_canonical, may_be_text};
 use crate::counted::{Between, counted, counted_each};
 use crate::expr::Expr;
 use crate::free_text::FreeText;
@@ -62,7 +62,7 @@ impl TurnRules<'_> {
             }
             // What templates do not write after text ends no text. `text_from_its_start` has it.
             let to = self.allowed_target(at, marker, transition).filter(|_| marker.in_text != InText::Text);
-            if to.is_none() && may_be_text(marker) {
+            if to.is_none() && may_be_text(marker) && named.is_empty() {
                 continue;
             }
             let number = stops.iter().position(|stop| stop.core == core).unwrap_or(stops.len());
@@ -120,10 +120,9 @@ impl TurnRules<'_> {
     fn next_names(&self, marker: &Marker, declared: &[String]) -> Vec<String> {
         let mut texts = Vec::new();
         for next in marker.names.iter() {
-            let names: Vec<&String> = match (next.kind, &self.limits.offered) {
-                (NameKind::Argument, _) => declared.iter().collect(),
-                (NameKind::Function, Some(Offered::These(tools))) => tools.iter().map(|tool| &tool.name).collect(),
-                (NameKind::Function, _) => Vec::new(),
+            let names = match next.kind {
+                NameKind::Argument => declared,
+                NameKind::Function => &self.limits.names,
             };
             if names.is_empty() {
                 texts.push(next.before.to_string());
@@ -138,18 +137,16 @@ impl TurnRules<'_> {
         texts
     }
 
-    /// The names of the offered functions, with what follows them, if only such a name makes a call in this state.
+    /// The names of the known functions, with what follows them, if only such a name makes a call in this state.
     fn offered_names(&self, state: StateId) -> Vec<String> {
-        let Some(Offered::These(tools)) = &self.limits.offered else { return Vec::new() };
-        let state = self.state(state);
+        let (state, names) = (self.state(state), &self.limits.names);
         if !state.needs_offered_name() {
             return Vec::new();
         }
         let markers = state.arrows().map(|(marker, _)| marker);
         let spaces = |marker: &Marker| if self.spaced_before(marker) { &["", " "][..] } else { &[""] };
         let all = markers.flat_map(|marker| spaces(marker).iter().map(move |space| (marker, space)));
-        all.flat_map(|(marker, space)| tools.iter().map(move |tool| [&tool.name, *space, &*marker.core].concat()))
-            .collect()
+        all.flat_map(|(marker, space)| names.iter().map(move |name| [name, *space, &*marker.core].concat())).collect()
     }
 
     /// The alternatives of one state of the automaton.

@@ -19,7 +19,14 @@ pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
     // A free text is a macro; its states are not needed.
     let order = builder.needed(root, |rule| macro_of(builder, rule).is_some());
     let numbers = order.iter().enumerate().map(|(number, id)| (*id, number)).collect();
-    let mut writer = Writer { builder, tokens: builder.tokens(), numbers, texts: Vec::new(), out: String::new() };
+    let mut writer = Writer {
+        builder,
+        tokens: builder.tokens(),
+        numbers,
+        texts: Vec::new(),
+        strings: Vec::new(),
+        out: String::new(),
+    };
     writer.rule("root", root);
     for id in order {
         let Some(rule) = builder.get(id) else { continue };
@@ -28,6 +35,12 @@ pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
             Some((text, part)) => writer.text(&name, &text, part),
             None => writer.rule(&name, rule.expr.unwrap_or(Expr::NOTHING)),
         }
+    }
+    // Writing one may need another.
+    let mut number = 0;
+    while let Some(one) = writer.strings.get(number).cloned() {
+        writer.string(number, &one);
+        number += 1;
     }
     writer.out
 }
@@ -44,6 +57,8 @@ struct Writer<'b> {
     numbers: HashMap<RuleId, usize>,
     /// What the free texts that have a rule already cannot contain, and their maximum lengths.
     texts: Vec<(Vec<String>, Option<u32>)>,
+    /// What the strings of characters repeat, each of which has a rule.
+    strings: Vec<Vec<Expr>>,
     out: String,
 }
 
@@ -107,6 +122,14 @@ impl Writer<'_> {
             ExprKind::Sequence(parts) => self.list(&parts, " ", item),
             ExprKind::Choice(parts) => self.list(&parts, " | ", item),
             ExprKind::Repeat(Repeat { body, min, max }) => {
+                if let Some(one) = self.characters(body).filter(|_| max.is_none() && min == 0) {
+                    let number = self.strings.iter().position(|known| *known == one).unwrap_or(self.strings.len());
+                    if number == self.strings.len() {
+                        self.strings.push(one);
+                    }
+                    let _ = write!(self.out, "s{number}");
+                    return;
+                }
                 let nested = matches!(self.builder.kind(body), ExprKind::Repeat(_));
                 self.out.push_str(if nested { "(" } else { "" });
                 self.expr(body, true);
@@ -114,6 +137,28 @@ impl Writer<'_> {
                 write::count(&mut self.out, min, max);
             }
         }
+    }
+
+    /// The alternatives of one character of a string, if an expression is that: a class, or something else such as an escape.
+    fn characters(&self, one: Expr) -> Option<Vec<Expr>> {
+        let one = match self.builder.kind(one) {
+            ExprKind::Rule(rule) => self.builder.get(rule)?.expr?,
+            _ => one,
+        };
+        let ExprKind::Choice(parts) = self.builder.kind(one) else { return None };
+        let has_class = parts.iter().any(|part| matches!(self.builder.kind(*part), ExprKind::Class(_)));
+        has_class.then(|| parts.to_vec())
+    }
+
+    /// A string of characters as a rule that calls itself. The engine computes the masks of its states in advance. It does not for `*` of
+    /// alternatives: there, each token of the vocabulary is tried at each step, which takes a thousand times as long.
+    fn string(&mut self, number: usize, one: &[Expr]) {
+        let _ = write!(self.out, "s{number} ::= ");
+        for part in one {
+            self.expr(*part, true);
+            let _ = write!(self.out, " s{number} | ");
+        }
+        self.out.push_str("\"\"\n");
     }
 
     fn list(&mut self, parts: &[Expr], between: &str, item: bool) {
