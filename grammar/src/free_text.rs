@@ -33,6 +33,19 @@ pub(super) struct TextPart {
     pub(super) max: Option<u32>,
 }
 
+/// How long texts may be before a call that is demanded, in characters. A model that never ends such a text never calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) reasoning: u32,
+    pub(crate) text: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { reasoning: 16_384, text: 0 }
+    }
+}
+
 /// Markers of fewer characters are punctuation, which a text may hold.
 pub(super) const PUNCTUATION: usize = 3;
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use unjinja_runtime::Options;
 
 use crate::engine;
+use crate::free_text::Bounds;
 use crate::special_tokens::SpecialToken;
 use crate::syntax::{Integers, Manner, WhiteSpace};
 use crate::target::Target;
@@ -21,19 +22,6 @@ pub enum ToolChoice {
     None,
     /// At least one call, and only of this tool.
     Named(String),
-}
-
-/// How long texts may be before a call that is demanded, in characters. A model that never ends such a text never calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    pub(crate) reasoning: u32,
-    pub(crate) text: u32,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self { reasoning: 16_384, text: 0 }
-    }
 }
 
 /// The options of a grammar.

@@ -25,10 +25,9 @@ use unjinja_runtime::abi::{Action, Channel, Hole, Marker, Origin, Program, State
 
 use crate::builder::Builder;
 use crate::expr::Expr;
-use crate::free_text::{FreeText, PUNCTUATION};
+use crate::free_text::{Bounds, FreeText, PUNCTUATION};
 use crate::graph::{Alternative, Graph, NodeId, Piece};
 use crate::key_order::sorting;
-use crate::options::Bounds;
 use crate::syntax::{Manner, Syntax};
 use crate::tool_rules::{ToolRules, Written};
 use crate::values::Values;

@@ -201,8 +201,9 @@ impl<'s> Schemas<'s, '_> {
         }
         let listed = constraints.objects.iter().any(|schema| listed_names(schema).is_some());
         let patterns = constraints.objects.iter().any(|schema| is_there(schema.get("patternProperties")));
-        (!listed && !(by_default && !patterns) && !others.parts.contains(&Condition::Schema(&Value::Bool(false))))
-            .then_some(others)
+        let closed =
+            listed || (by_default && !patterns) || others.parts.contains(&Condition::Schema(&Value::Bool(false)));
+        (!closed).then_some(others)
     }
 
     /// Whether schemas that do not say so have no other properties than those that they name. So it is by default where one of them
