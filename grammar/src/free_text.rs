@@ -49,6 +49,10 @@ impl Default for Bounds {
 /// Markers of fewer characters are punctuation, which a text may hold.
 pub(super) const PUNCTUATION: usize = 3;
 
+/// From how many markers on that begin with the same tag a text cannot hold that tag at all. Each state of its automaton costs the engine a
+/// pass over the vocabulary.
+const MANY: usize = 5;
+
 /// The white space that may be between punctuation and what confirms it: none, a blank, or a line with an indentation.
 const LAYOUTS: [&str; 5] = ["", " ", "\n", "\n  ", "\n    "];
 
@@ -76,11 +80,12 @@ impl FreeText {
                 excluded.extend(LAYOUTS.iter().map(|layout| [core, *layout, confirm].concat()));
             }
         }
-        // Several markers that begin with the same tag are excluded by that tag: `<|channel|>` for all headers of a channel.
+        // Many markers that begin with the same tag are excluded by that tag: `<|channel|>` for all headers of a channel.
         let tag = |text: &str| text.find('>').filter(|_| text.starts_with('<')).map(|end| text[..=end].to_owned());
         let tags: Vec<Option<String>> = excluded.iter().map(|text| tag(text)).collect();
         for (text, own) in excluded.iter_mut().zip(&tags) {
-            if let Some(own) = own.as_ref().filter(|own| tags.iter().flatten().filter(|other| other == own).count() > 1)
+            if let Some(own) =
+                own.as_ref().filter(|own| tags.iter().flatten().filter(|other| other == own).count() >= MANY)
             {
                 own.clone_into(text);
             }

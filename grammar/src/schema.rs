@@ -43,7 +43,7 @@ use condition::Condition;
 use crate::key_order::Sorting;
 
 pub(crate) use bounds::Count;
-pub(crate) use json::numerals;
+pub(crate) use json::{indentation, numerals};
 pub(crate) use object::says_open;
 
 const REPORTS: usize = 1000;

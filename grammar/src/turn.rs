@@ -162,11 +162,7 @@ impl<'a> TurnRules<'a> {
     pub(super) fn new(program: &'a Program, limits: Limits<'a>) -> Self {
         let layouts = layouts(program);
         let mut builder = Builder::new();
-        let written = program.states.iter().flat_map(|state| state.arrows()).filter(|(_, step)| is_canonical(step));
-        let indents = written
-            .into_iter()
-            .any(|(marker, _)| [&marker.before, &marker.after].iter().any(|text| text.contains("\n ")));
-        builder.set_manner(Manner { indents, ..limits.manner });
+        builder.set_manner(Manner { indents: indents(program), ..limits.manner });
         let values = Values::new(sorting(program.key_order), layouts);
         Self {
             program,
@@ -451,22 +447,30 @@ pub(super) fn is_canonical(transition: &Transition) -> bool {
     transition.origin == Origin::Canonical
 }
 
-/// The white space that may be between pieces of syntax, the longest first: none, one blank, one line break, and what templates write
-/// next to their markers. Templates that write calls as a list in JSON may indent it.
+/// The arrows that templates write.
+fn written(program: &Program) -> impl Iterator<Item = (&Marker, &Transition)> {
+    program.states.iter().flat_map(State::arrows).filter(|(_, step)| is_canonical(step))
+}
+
+/// The white space that may be between pieces of syntax, the longest first: none, one blank, one or two line breaks, and what templates
+/// write next to their markers.
 fn layouts(program: &Program) -> Vec<String> {
-    let arrows = || program.states.iter().flat_map(|state| state.arrows()).filter(|(_, step)| is_canonical(step));
     let blank = |text: &&str| text.chars().all(|char| matches!(char, ' ' | '\t' | '\n' | '\r'));
-    let before: BTreeSet<&str> = arrows().map(|(marker, _)| &*marker.before).chain([""]).filter(blank).collect();
-    let after: BTreeSet<&str> = arrows().map(|(marker, _)| &*marker.after).chain([""]).filter(blank).collect();
-    let mut layouts: Vec<String> =
-        after.iter().flat_map(|after| before.iter().map(move |before| [*after, *before].concat())).collect();
-    layouts.extend([" ", "\n"].map(str::to_owned));
-    if arrows().any(|(marker, _)| marker.core.ends_with('[')) {
-        layouts.extend(["\n  ", "\n    "].map(str::to_owned));
-    }
+    let before: BTreeSet<&str> =
+        written(program).map(|(marker, _)| &*marker.before).chain([""]).filter(blank).collect();
+    let after: BTreeSet<&str> = written(program).map(|(marker, _)| &*marker.after).chain([""]).filter(blank).collect();
+    let both = after.iter().flat_map(|after| before.iter().map(move |before| [*after, *before].concat()));
+    let mut layouts: Vec<String> = both.chain([" ", "\n", "\n\n"].map(str::to_owned)).collect();
     layouts.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
     layouts.dedup();
     layouts
+}
+
+/// Whether the template may break lines in values and indent them: it writes calls as a list in JSON, or its markers are indented.
+fn indents(program: &Program) -> bool {
+    let indented = |text: &str| text.contains("\n ");
+    written(program)
+        .any(|(marker, _)| marker.core.ends_with('[') || indented(&marker.before) || indented(&marker.after))
 }
 
 /// The comment of a rule for free text, for readers of the grammar.

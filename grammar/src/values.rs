@@ -50,7 +50,10 @@ impl Values {
         let space = match builder.manner().white_space {
             WhiteSpace::Free => builder.read("[ \t\n\r]{0,20}", &[]),
             WhiteSpace::Template => {
-                let texts: Vec<Expr> = self.layouts.iter().map(|layout| builder.text(layout.clone())).collect();
+                let mut texts: Vec<Expr> = self.layouts.iter().map(|layout| builder.text(layout.clone())).collect();
+                if builder.manner().indents {
+                    texts.push(schema::indentation(builder));
+                }
                 builder.choice(&texts)
             }
         };

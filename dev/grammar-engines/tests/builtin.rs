@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{Engines, Failure, markers, models};
-use unjinja_grammar::{GrammarError, GrammarExt, GrammarOptions, Target, ToolChoice};
+use unjinja_grammar::{GrammarError, GrammarExt, GrammarOptions, Target, ToolChoice, WhiteSpace};
 use unjinja_grammar_engines::{Verdict, xgrammar::Compiled};
 use unjinja_runtime::{ChatParser, Interpreter, Options, Tools};
 use unjinja_testkit::expect;
@@ -215,7 +215,11 @@ impl Comparison<'_> {
             "additionalProperties": false
         }}});
         let tools = Tools::from_openai(&json!([tool.clone()]))?;
-        let required = GrammarOptions::new().tool_choice(ToolChoice::Required).target(Target::XGrammar);
+        let required = GrammarOptions::new()
+            .tool_choice(ToolChoice::Required)
+            // By default ours allows less white space than any tag of the package.
+            .white_space(WhiteSpace::Free)
+            .target(Target::XGrammar);
         let prompts = [required.clone(), required.clone().thinking(true), required.thinking(false)];
         let own = prompts.iter().map(|options| Ok(parser.grammar(&tools, options)?.text));
         let own = compiled(engines, &own.collect::<Result<Vec<_>, GrammarError>>()?)?;

@@ -32,13 +32,14 @@ fn long_arguments_and_long_texts_are_read() -> Result<(), Failure> {
     let (mut count, mut wrong, mut most) = (0, String::new(), [0; 2]);
     for parser in &models()? {
         let name = &*parser.info().name;
-        let Some(grammar) = All::make(&engines, parser, Some(&tools), &options)? else { continue };
+        // Where a call is demanded, no long text comes before it.
+        let free = GrammarOptions::new().parallel_tool_calls(false);
+        let Some(grammar) = All::make(&engines, parser, Some(&tools), &free)? else { continue };
         let calls = All::make(&engines, parser, Some(&known), &options)?.ok_or("no grammar")?;
         let turn = calls.sentences(3, 60).take(50).find(|turn| turn.matches(WORD).count() == 1);
         let turn = turn.ok_or_else(|| format!("{name}: no turn"))?;
-        // The answer before the call is long too, if the turn begins with one.
-        let answer = parser.parse(turn.as_str().into(), &Options::new().tools(&tools)).content;
-        let begins = answer.chars().next().is_some_and(|first| turn.starts_with(first));
+        // The answer or the reasoning before the call is long too, if text may come there.
+        let begins = grammar.xgrammar.read(&format!("one two, three. {turn}")) == Verdict::Complete;
         let text = |length: usize| {
             let words = "one two, three. ".repeat(length / 16);
             format!("{}{}", if begins { &*words } else { "" }, turn.replace(WORD, &words))

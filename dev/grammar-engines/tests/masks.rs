@@ -10,7 +10,7 @@ use std::fs;
 
 use serde_json::json;
 use support::{All, Engines, Failure, demands_calls, markers, models};
-use unjinja_grammar::{GrammarOptions, ToolChoice};
+use unjinja_grammar::{GrammarOptions, ToolChoice, WhiteSpace};
 use unjinja_grammar_engines::Verdict;
 use unjinja_runtime::{ChatParser, Options, Tools};
 use unjinja_testkit::grammars::{requests, tools};
@@ -110,7 +110,7 @@ fn white_space_may_follow_an_attribute() -> Result<(), Failure> {
     let tool =
         json!({"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}});
     let tools = Tools::from_openai(&json!([tool]))?;
-    let options = GrammarOptions::new().tool_choice(ToolChoice::Required);
+    let options = GrammarOptions::new().tool_choice(ToolChoice::Required).white_space(WhiteSpace::Free);
     let (attribute, mut count) = ("=\"now\"", 0);
     for parser in &models()? {
         let Some(all) = All::make(&engines, parser, Some(&tools), &options)? else { continue };

@@ -72,6 +72,10 @@ fn tokens_are_taken_as_tokens() -> Result<(), Failure> {
             grammar(parser, Some(&tools), &options.clone().special_tokens(tokens.to_vec()), target)
         };
         let tag = made(Target::XGrammar, &with_ids)?.ok_or("no grammar")?;
+        // A token that only free text has is not meant anywhere.
+        let named_in = |token: &SpecialToken| token.id().is_some_and(|id| tag.text.contains(&format!("Token({id})")));
+        let meant: Vec<&str> = with_ids.iter().filter(|token| named_in(token)).map(SpecialToken::text).collect();
+        let meant: Vec<String> = meant.into_iter().map(str::to_owned).collect();
         let tag = x.compile(&tag.text).map_err(|why| format!("{name}: {why}"))?;
         let [named, numbered] = [&names, &with_ids].map(|tokens| made(Target::Llguidance, tokens));
         let (named, numbered) = (named?.ok_or("no grammar")?, numbered?.ok_or("no grammar")?);
@@ -89,7 +93,7 @@ fn tokens_are_taken_as_tokens() -> Result<(), Failure> {
         assert_eq!(sentences.len(), SENTENCES, "{name}");
         for sentence in sentences {
             let parts = pieces(&sentence, &tokens);
-            let has_tokens = parts.iter().any(|part| matches!(part, Piece::Token(_)));
+            let has_tokens = meant.iter().any(|token| sentence.contains(token));
             let mut answers = vec![
                 ("xgrammar by number", Ok(tag.read_pieces(&parts))),
                 ("llguidance by number", numbered.read_pieces(&parts)),

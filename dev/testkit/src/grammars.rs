@@ -70,7 +70,6 @@ pub fn requests(tools: &Tools) -> Vec<GrammarCase<'_>> {
         ("tools", Some(tools), new()),
         ("tools, one call", Some(tools), new().parallel_tool_calls(false)),
         ("tools, required", Some(tools), new().tool_choice(ToolChoice::Required)),
-        ("tools, required after text", Some(tools), new().tool_choice(ToolChoice::Required).text_before(100)),
         ("tools, required, no thinking", Some(tools), new().tool_choice(ToolChoice::Required).thinking(false)),
         ("one tool", Some(tools), new().tool_choice(ToolChoice::Named("book_trip".to_owned()))),
         ("no tool", Some(tools), new().tool_choice(ToolChoice::None)),

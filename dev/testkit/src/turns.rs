@@ -85,6 +85,13 @@ const REFUSED: &[(&str, usize, &str)] = &[
         "the template writes arguments given as text as a string, against the schema",
     ),
     (
+        "deepseekr1-vllm-habanaai.jinja",
+        60,
+        "the template writes blanks between calls, which only `WhiteSpace::Free` allows",
+    ),
+    ("jamba-axolotl-3084.jinja", 20, "the same"),
+    ("jamba-axolotl.jinja", 20, "the same"),
+    (
         "jinjatemplates-js7-node-llama-cpp.jinja",
         1,
         "the template writes a text between quotes without escaping those in it",

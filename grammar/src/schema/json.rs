@@ -16,13 +16,22 @@ pub(super) fn digit(builder: &Builder) -> Expr {
     builder.read("[0-9]", &[])
 }
 
+/// A line break and the indentation of the next line. The widths are listed: a repetition costs XGrammar ten times the memory.
+pub(crate) fn indentation(builder: &Builder) -> Expr {
+    let mut all = Vec::new();
+    for width in [32, 28, 24, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0] {
+        all.push(builder.text(["\n", &" ".repeat(width)].concat()));
+    }
+    builder.choice(&all)
+}
+
 /// Optional white space. By default one blank, or the line break and the indentation of a template that writes these; if it is free, a
 /// few blanks, then at most two line ends, each with an indentation.
 pub(super) fn space(builder: &mut Builder) -> RuleId {
     once(builder, "ws", |builder| {
         match (builder.manner().white_space, builder.manner().indents) {
             (WhiteSpace::Template, false) => return builder.read("' '?", &[]),
-            (WhiteSpace::Template, true) => return builder.read("(' ' | '\n' ' '{0,40})?", &[]),
+            (WhiteSpace::Template, true) => return builder.read("(' ' | $0)?", &[indentation(builder)]),
             (WhiteSpace::Free, _) => {}
         }
         let line = builder.rule("ws-line", builder.read("'\r'? '\n' [ \t]{0,80}", &[])).into();
