@@ -90,12 +90,12 @@ impl FreeText {
                 own.clone_into(text);
             }
         }
-        // A text that cannot contain one of them cannot contain a longer one around it: the shorter come first.
-        excluded.sort_unstable_by(|one, other| one.len().cmp(&other.len()).then_with(|| one.cmp(other)));
+        // A text that cannot contain one of them cannot contain a longer one around it.
         let mut least: Vec<String> = Vec::new();
-        for text in excluded {
-            if !least.iter().any(|known| text.contains(known.as_str())) {
-                least.push(text);
+        for text in &excluded {
+            let is_around = |other: &String| other != text && text.contains(other.as_str());
+            if !least.contains(text) && !excluded.iter().any(is_around) {
+                least.push(text.clone());
             }
         }
         least

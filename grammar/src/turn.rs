@@ -15,7 +15,7 @@ mod names;
 mod text;
 mod whole_text;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -452,17 +452,26 @@ fn written(program: &Program) -> impl Iterator<Item = (&Marker, &Transition)> {
     program.states.iter().flat_map(State::arrows).filter(|(_, step)| is_canonical(step))
 }
 
-/// The white space that may be between pieces of syntax, the longest first: none, one blank, one or two line breaks, and what templates
-/// write next to their markers.
+/// The white space that may be between pieces of syntax: none, one blank, one or two line breaks, and what templates write next to their
+/// markers.
 fn layouts(program: &Program) -> Vec<String> {
-    let blank = |text: &&str| text.chars().all(|char| matches!(char, ' ' | '\t' | '\n' | '\r'));
-    let before: BTreeSet<&str> =
-        written(program).map(|(marker, _)| &*marker.before).chain([""]).filter(blank).collect();
-    let after: BTreeSet<&str> = written(program).map(|(marker, _)| &*marker.after).chain([""]).filter(blank).collect();
-    let both = after.iter().flat_map(|after| before.iter().map(move |before| [*after, *before].concat()));
-    let mut layouts: Vec<String> = both.chain([" ", "\n", "\n\n"].map(str::to_owned)).collect();
-    layouts.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-    layouts.dedup();
+    let [mut before, mut after] = [vec![""], vec![""]];
+    for (marker, _) in written(program) {
+        for (all, text) in [(&mut before, &*marker.before), (&mut after, &*marker.after)] {
+            if text.trim_matches([' ', '\t', '\n', '\r']).is_empty() && !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+    let mut layouts: Vec<String> = [" ", "\n", "\n\n"].map(str::to_owned).to_vec();
+    for after in after {
+        for before in &before {
+            let both = [after, before].concat();
+            if !layouts.contains(&both) {
+                layouts.push(both);
+            }
+        }
+    }
     layouts
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use support::{All, Engines, Failure, models};
 use unjinja_grammar::{GrammarOptions, ToolChoice};
 use unjinja_grammar_engines::Verdict;
-use unjinja_runtime::{ChatParser, Options, Tools};
+use unjinja_runtime::{ChatParser, Tools};
 
 /// The argument that is made long.
 const WORD: &str = "Lorem";

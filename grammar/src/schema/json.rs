@@ -392,7 +392,9 @@ pub(crate) fn numerals(number: &Number) -> Vec<String> {
     if let Some(float) = number.as_f64().filter(|_| number.is_f64()) {
         // Digits alone: `Display` has no exponent; and all digits of an integer that is beyond them.
         all.push(float.to_string());
-        all.extend((float.fract() == 0.0 && float.abs() >= EXACT && float.abs() < 1e40).then(|| format!("{float:.0}")));
+        all.extend(
+            (float.fract() == 0.0 && float.abs() >= EXACT && float.abs() < 1e38).then(|| (float as i128).to_string()),
+        );
         // As Python writes it: with an exponent of two digits at least, where the number is small or large.
         if let Some((digits, exponent)) = format!("{float:e}").split_once('e')
             && let Ok(exponent @ (..-4 | 16..)) = exponent.parse::<i32>()
