@@ -53,6 +53,9 @@ pub(super) const PUNCTUATION: usize = 3;
 /// pass over the vocabulary.
 const MANY: usize = 5;
 
+/// How many texts are looked for in all others.
+const MOST_COMPARED: usize = 128;
+
 /// The white space that may be between punctuation and what confirms it: none, a blank, or a line with an indentation.
 const LAYOUTS: [&str; 5] = ["", " ", "\n", "\n  ", "\n    "];
 
@@ -82,19 +85,20 @@ impl FreeText {
         }
         // Many markers that begin with the same tag are excluded by that tag: `<|channel|>` for all headers of a channel.
         let tag = |text: &str| text.find('>').filter(|_| text.starts_with('<')).map(|end| text[..=end].to_owned());
-        let tags: Vec<Option<String>> = excluded.iter().map(|text| tag(text)).collect();
+        let tags: Vec<Option<String>> = excluded.iter().take(MOST_COMPARED).map(|text| tag(text)).collect();
         for (text, own) in excluded.iter_mut().zip(&tags) {
-            if let Some(own) =
-                own.as_ref().filter(|own| tags.iter().flatten().filter(|other| other == own).count() >= MANY)
-            {
+            let alike = tags.iter().filter(|other| *other == own).count();
+            if let Some(own) = own.as_ref().filter(|_| alike >= MANY) {
                 own.clone_into(text);
             }
         }
-        // A text that cannot contain one of them cannot contain a longer one around it.
+        // A text that cannot contain one of them cannot contain a longer one around it. Names of many tools are not compared: they are as
+        // many as a request likes.
+        let few = excluded.get(..MOST_COMPARED).unwrap_or(&excluded);
         let mut least: Vec<String> = Vec::new();
         for text in &excluded {
-            let is_around = |other: &String| other != text && text.contains(other.as_str());
-            if !least.contains(text) && !excluded.iter().any(is_around) {
+            let is_known = least.iter().take(MOST_COMPARED).any(|known| known == text);
+            if !is_known && !few.iter().any(|other| other != text && text.contains(other.as_str())) {
                 least.push(text.clone());
             }
         }

@@ -488,13 +488,9 @@ fn up_to(what: &str, node: &State) -> String {
     let mut cores: Vec<&str> = written.map(|(marker, _)| &*marker.core).collect();
     cores.sort_unstable();
     cores.dedup();
-    /// More markers than these tell a reader nothing.
-    const MOST: usize = 4;
-    let mut shown: Vec<String> = cores.iter().take(MOST).map(|core| format!("`{}`", core.escape_debug())).collect();
-    if cores.len() > MOST {
-        shown.push("another marker".to_owned());
-    }
-    format!("{what}, up to {}.", shown.join(" or "))
+    // More of them tell a reader nothing.
+    let shown: Vec<String> = cores.iter().take(4).map(|core| format!("`{}`", core.escape_debug())).collect();
+    format!("{what}, up to a marker such as {}.", shown.join(" or "))
 }
 
 /// Whether a transition changes nothing that a grammar has to remember.
