@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi::CallShape;
 
-use super::{Call, Offered, TurnRules};
+use super::{Call, Offered, Texts, TurnRules};
 use crate::expr::Expr;
+use crate::free_text::LAYOUTS;
 use crate::syntax::Syntax;
 
 impl TurnRules<'_> {
@@ -81,7 +82,7 @@ impl TurnRules<'_> {
             if shape.function_field.is_empty() {
                 members = inner;
             } else {
-                let inner = self.members(inner);
+                let inner = self.members(inner, false);
                 members.push((pair(self, &shape.function_field, inner), true));
             }
         }
@@ -93,12 +94,20 @@ impl TurnRules<'_> {
             let value = self.values.any(&mut self.builder, syntax.clone());
             members.push((pair(self, key, value), false));
         }
-        self.members(members)
+        self.members(members, shape.strict)
     }
 
-    /// An object with these members in any order, each at most once. The flag says whether a member is required.
-    fn members(&mut self, members: Vec<(Expr, bool)>) -> Expr {
+    /// An object with these members in any order, each at most once. The flag says whether a member is required. Where the object alone is
+    /// the call, it opens only with the white space by which a text knows it.
+    fn members(&mut self, members: Vec<(Expr, bool)>, alone: bool) -> Expr {
         let space = self.values.space(&mut self.builder);
+        let first = match (alone, self.limits.texts) {
+            (true, Texts::Whole { counts: true, .. }) => {
+                let texts: Vec<Expr> = LAYOUTS.iter().map(|layout| self.builder.text(*layout)).collect();
+                self.builder.choice(&texts)
+            }
+            _ => space,
+        };
         let comma = self.builder.read("$0 ',' $0", &[space]);
         let most = 1u32 << members.len().min(5);
         let mut rules: Vec<Expr> = vec![Expr::EMPTY; most as usize];
@@ -127,6 +136,6 @@ impl TurnRules<'_> {
             };
         }
         let all = rules.swap_remove(0);
-        self.builder.read("'{' $0 $1 $0 '}'", &[space, all])
+        self.builder.read("'{' $0 $1 $2 '}'", &[first, all, space])
     }
 }
