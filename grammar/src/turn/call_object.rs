@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use unjinja_runtime::abi::CallShape;
 
-use super::{Call, Offered, Texts, TurnRules};
+use super::{Call, Offered, TurnRules};
 use crate::expr::Expr;
 use crate::free_text::LAYOUTS;
 use crate::syntax::Syntax;
@@ -101,12 +101,11 @@ impl TurnRules<'_> {
     /// the call, it opens only with the white space by which a text knows it.
     fn members(&mut self, members: Vec<(Expr, bool)>, alone: bool) -> Expr {
         let space = self.values.space(&mut self.builder);
-        let first = match (alone, self.limits.texts) {
-            (true, Texts::Whole { counts: true, .. }) => {
-                let texts: Vec<Expr> = LAYOUTS.iter().map(|layout| self.builder.text(*layout)).collect();
-                self.builder.choice(&texts)
-            }
-            _ => space,
+        let first = if alone {
+            let texts: Vec<Expr> = LAYOUTS.iter().map(|layout| self.builder.text(*layout)).collect();
+            self.builder.choice(&texts)
+        } else {
+            space
         };
         let comma = self.builder.read("$0 ',' $0", &[space]);
         let most = 1u32 << members.len().min(5);
