@@ -76,6 +76,8 @@ test("grammars of forced calls compile, take calls and refuse others, for all te
     const { text: grammar, stops, prefill } = known.grammar({ prompt, tools, toolChoice: "required" });
     if (prefill !== "") continue;
     for (const stop of stops) output = output.trimEnd().endsWith(stop) ? output.slice(0, output.lastIndexOf(stop)) : output;
+    // A call that is demanded comes first, also where the template writes the tags of an empty answer before it.
+    output = output.replace(/^<[^<>/\w]*(\w+)[^<>]*><[^<>]*\/\1[^<>]*>/, "");
     const format = { type: "grammar", grammar };
     assert.ok(await accepts(format, output), `${name} refuses ${JSON.stringify(output)}`);
     assert.ok(!(await accepts(format, output.replace("get_weather", "get_time"))), `${name} takes a tool that was not offered`);
