@@ -118,6 +118,32 @@ fn what_is_demanded_comes_first() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where tags have the names of tools, such a tag is no text even if no tool may be called; and a model cannot go on writing line breaks.
+#[test]
+fn what_a_small_model_would_write_is_refused() -> Result<(), Failure> {
+    let tools = tools()?;
+    let models = own_models()?;
+    let find = |name: &str| models.iter().find(|model| model.spec.template.name == name).ok_or("no such template");
+    let (tags, qwen) = (find("name_tags")?, find("qwen3")?);
+    let call = |breaks: usize| {
+        let space = "\n".repeat(breaks);
+        format!(
+            "<tool_call>{space}{{\"name\": \"get_weather\", \"arguments\": {{\"city\":{space}\"Paris\"}}}}\n</tool_call>"
+        )
+    };
+    let demand = || GrammarOptions::new().tool_choice(ToolChoice::Required);
+    for (model, options, text, refused) in [
+        (tags, GrammarOptions::new().tool_choice(ToolChoice::None), "<get_weather>{}</get_weather>".to_owned(), true),
+        (tags, GrammarOptions::new().tool_choice(ToolChoice::None), "<b>{}</b>".to_owned(), false),
+        (qwen, demand(), call(1), false),
+        (qwen, demand(), call(4), true),
+    ] {
+        let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &options)?;
+        assert_eq!(refuses(&grammar, &load(&grammar)?, &text)?.is_some(), refused, "{text:?}");
+    }
+    Ok(())
+}
+
 /// What follows the end of a turn is read no more, so no text may hold that end: the call after it would be lost.
 #[test]
 fn no_text_holds_the_end_of_the_turn() -> Result<(), Failure> {
