@@ -155,7 +155,7 @@ fn feed(parser: &dyn ChatParser, arguments: &Arguments, options: &Options, show:
         let mut output = Vec::new();
         input.read_to_end(&mut output).map_err(|e| Failure::file(&arguments.output, e))?;
         let mut message = parser.parse(output.as_slice().into(), options);
-        message.note_stripped_tokens(parser.program(), options);
+        message.note_missing(parser.program(), options);
         return show.message(&message);
     }
     let mut done = Ok(());

@@ -59,8 +59,8 @@ pub(crate) fn of_line(line: &Value) -> Result<ToolChoice, String> {
 pub(crate) fn kept(options: Options, choice: ToolChoice) -> Options {
     match choice {
         ToolChoice::None => options.callable::<String>([]),
-        ToolChoice::Named(name) => options.callable([name]),
-        // Only a grammar can make a model call a tool.
+        ToolChoice::Named(name) => options.callable([name]).demands_call(true),
+        ToolChoice::Required => options.demands_call(true),
         _ => options,
     }
 }

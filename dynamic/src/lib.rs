@@ -46,7 +46,7 @@ pub use spans::{OutputSpan, SpanReader, SpanStep};
 pub use unjinja_generated::LookupError;
 #[cfg(feature = "grammar")]
 pub use unjinja_grammar::{
-    Grammar, GrammarError, GrammarExt, GrammarOptions, Integers, SpecialToken, Target, ToolChoice,
+    Grammar, GrammarError, GrammarExt, GrammarOptions, Integers, SpecialToken, Target, ToolChoice, WhiteSpace,
 };
 pub use unjinja_render::{Clock, Limits as RenderLimits, SpecialTokens, Template};
 pub use unjinja_runtime::{

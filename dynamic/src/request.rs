@@ -122,8 +122,9 @@ impl Model {
         let mut grammar = GrammarOptions::new().tool_choice(options.choice.clone()).parallel_tool_calls(parallel);
         parsing = match &options.choice {
             ToolChoice::None => parsing.callable::<String>([]),
-            ToolChoice::Named(name) => parsing.callable([name.as_str()]),
-            ToolChoice::Auto | ToolChoice::Required => parsing,
+            ToolChoice::Named(name) => parsing.callable([name.as_str()]).demands_call(true),
+            ToolChoice::Required => parsing.demands_call(true),
+            ToolChoice::Auto => parsing,
         };
         if let Some(on) = options.thinking {
             conversation = conversation.thinking(on);

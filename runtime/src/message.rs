@@ -9,11 +9,11 @@ mod borrowed;
 mod event;
 // Written by hand, because serde's derive would make every application compile syn.
 mod form;
+mod missing;
 mod owned_event;
 mod parts;
 #[cfg(feature = "schema")]
 mod schema;
-mod stripped;
 #[cfg(feature = "types")]
 mod typed;
 
@@ -271,6 +271,8 @@ pub enum DiagnosticKind {
     /// The answer looks like a call whose special tokens were removed before it was parsed. The detail is the name of the tool,
     /// and how the text continues.
     StrippedTokens,
+    /// The request demands a call, and the answer has none; see `Options::demands_call`.
+    MissingCall,
     /// Text comes after the end of the turn. The detail is the marker that ended the turn.
     AfterEnd,
     /// The end of the output cuts off a marker. The detail is what there is of it.
@@ -328,6 +330,7 @@ impl fmt::Display for Diagnostic {
                 "the answer looks like a call without its special tokens ({detail:?}); have the server keep them, for example \
                  with `skip_special_tokens: false`"
             ),
+            DiagnosticKind::MissingCall => f.write_str("the request demands a call, and the answer has none"),
             DiagnosticKind::SpecialToken => write!(f, "the answer holds the special token {detail:?}"),
             DiagnosticKind::NoCallsInFormat => {
                 f.write_str("tools were offered, but it is not known how calls are written in this format")

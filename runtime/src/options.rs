@@ -37,6 +37,7 @@ pub struct Options {
     pub(crate) parallel_tool_calls: bool,
     /// The names of the tools that may be called; `None` if any may.
     pub(crate) callable: Option<Arc<[String]>>,
+    pub(crate) demands_call: bool,
     pub(crate) calls_end_reasoning: bool,
     pub(crate) unparsed: Unparsed,
     /// Whether calls that are cut off are dropped.
@@ -73,6 +74,7 @@ impl Default for Options {
             extract_reasoning: true,
             parallel_tool_calls: true,
             callable: None,
+            demands_call: false,
             calls_end_reasoning: true,
             unparsed: Unparsed::Content,
             drops_calls: false,
@@ -155,6 +157,14 @@ impl Options {
     /// ```
     pub fn callable<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.callable = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Whether the request demands a call: a message without one has a diagnostic of the kind
+    /// [`MissingCall`](crate::DiagnosticKind::MissingCall); see
+    /// [`Message::note_missing`](crate::Message::note_missing).
+    pub fn demands_call(mut self, on: bool) -> Self {
+        self.demands_call = on;
         self
     }
 

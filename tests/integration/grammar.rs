@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use unjinja::abi::{Action, Origin};
 use unjinja::{GrammarOptions, Integers, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
+use unjinja_dynamic::KnownOverlay;
 use unjinja_grammar::Reasoning;
 use unjinja_grammar::Wider;
 use unjinja_render::Template;
-use unjinja_spec::{REPEATED_NAME, StartsIn};
+use unjinja_spec::{Overlay, REPEATED_NAME, StartsIn};
 use unjinja_testkit::{sample, share};
 
 /// How many random sentences of each grammar are read.
@@ -54,16 +55,31 @@ fn every_constant_loads() -> Result<(), Failure> {
 #[test]
 fn structural_tags_stay_small() -> Result<(), Failure> {
     let tools = tools()?;
-    let mut tags = 0;
-    for model in sample(all_models()?.into_iter().filter(has_calls), ONE_IN) {
-        for choice in [ToolChoice::Auto, ToolChoice::Required] {
+    let (mut tags, mut together) = (0, 0);
+    let mut small = |name: &str, program| -> Result<(), Failure> {
+        for choice in [ToolChoice::Auto, ToolChoice::Required, ToolChoice::None] {
             let options = GrammarOptions::new().target(Target::XGrammar).tool_choice(choice);
-            let text = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &options)?.text;
-            assert!(text.len() < 500_000, "{}: {} bytes", model.spec.template.name, text.len());
+            let text = unjinja_grammar::grammar(program, Some(&tools), &options)?.text;
+            assert!(text.len() < 400_000, "{name}: {} bytes", text.len());
             tags += 1;
         }
+        Ok(())
+    };
+    let all = all_models()?;
+    for model in sample(all.iter().filter(|model| has_calls(model)), ONE_IN) {
+        small(&model.spec.template.name, model.parser.program())?;
     }
-    assert!(tags > share(100, ONE_IN), "{tags} tags");
+    // An overlay multiplies with what a template has of its own.
+    for (name, toml) in unjinja_generated::overlays() {
+        let overlay = Overlay::from_toml(toml, name)?;
+        let known = KnownOverlay::new(&unjinja_dynamic::known_spec(name)?, overlay.clone());
+        for model in all.iter().filter(|model| known.fits(&model.spec).is_some()) {
+            let parser = unjinja_codegen::interpreter(&overlay.apply(&model.spec)?)?;
+            small(&format!("{} with the overlay of {name}", model.spec.template.name), parser.program())?;
+            together += 1;
+        }
+    }
+    assert!(tags > share(150, ONE_IN) && together > 5, "{tags} tags, {together} specs with an overlay");
     Ok(())
 }
 

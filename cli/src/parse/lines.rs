@@ -80,7 +80,7 @@ impl Case {
                 stream.finish(&mut |event| message.apply(&event));
             }
         }
-        message.note_stripped_tokens(parser.program(), &self.options);
+        message.note_missing(parser.program(), &self.options);
         answer_line(&message)
     }
 }

@@ -1,6 +1,6 @@
 //! Grammars for constrained sampling.
 
-use unjinja_dynamic::{Grammar, GrammarOptions, Model, Request, Target, Tools};
+use unjinja_dynamic::{Grammar, GrammarOptions, Model, Request, Target, Tools, WhiteSpace};
 
 use crate::failure::{Failure, FailureKind};
 
@@ -14,6 +14,33 @@ pub fn target(kind: &str) -> Result<Target, Failure> {
         let known = Target::ALL.map(|target| format!("{:?}", target.name())).join(", ");
         Failure::request(format!("kind: {kind:?} is unknown; use one of {known}"))
     })
+}
+
+/// What the options of a grammar say of the size and the form of what a model may write, in each language under its own names.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Freedom {
+    /// See [`GrammarOptions::open_objects`].
+    pub open_objects: bool,
+    /// See [`GrammarOptions::white_space`].
+    pub free_white_space: bool,
+    /// See [`GrammarOptions::text_before`].
+    pub text_before: Option<u32>,
+    /// See [`GrammarOptions::max_reasoning`].
+    pub max_reasoning: Option<u32>,
+}
+
+impl Freedom {
+    /// The options with this.
+    pub fn of(self, mut options: GrammarOptions) -> GrammarOptions {
+        options = options.open_objects(self.open_objects).text_before(self.text_before.unwrap_or(0));
+        if self.free_white_space {
+            options = options.white_space(WhiteSpace::Free);
+        }
+        match self.max_reasoning {
+            Some(most) => options.max_reasoning(most),
+            None => options,
+        }
+    }
 }
 
 /// The grammar of a turn. Without tools, calls of any tool are allowed.
@@ -34,8 +61,8 @@ pub fn grammar(model: &Model, tools: Option<&Tools>, options: &GrammarOptions) -
 /// # Errors
 ///
 /// The request cannot be met.
-pub fn request_grammar(model: &Model, request: &Request, target: Target) -> Result<Grammar, Failure> {
-    grammar(model, Some(request.tools()), &request.grammar_options().clone().target(target))
+pub fn request_grammar(model: &Model, request: &Request, target: Target, freedom: Freedom) -> Result<Grammar, Failure> {
+    grammar(model, Some(request.tools()), &freedom.of(request.grammar_options().clone().target(target)))
 }
 
 /// Where a grammar accepts more than the schemas allow, in sentences.

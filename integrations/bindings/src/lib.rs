@@ -16,7 +16,7 @@ mod words;
 pub use checks::{Checked, find_response_template, verified_export};
 pub use chunks::{Chunks, Form, Written};
 pub use failure::{Failure, FailureKind};
-pub use grammars::{grammar, request_grammar, target, widened};
+pub use grammars::{Freedom, grammar, request_grammar, target, widened};
 pub use models::{loader, overlay, parse, parse_request, reasoning_markers, restored_model};
 pub use turn::{Step, TurnReader, channel_name};
 pub use words::{TOOL_CHOICES, callable, cut_calls, finish, reasoning_name, tool_choice, unparsed};

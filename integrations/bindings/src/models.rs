@@ -49,13 +49,13 @@ pub fn reasoning_markers(model: &Model) -> Option<(&str, &str)> {
 /// Parses a whole output.
 pub fn parse(model: &Model, output: Chunk<'_>, options: &Options) -> Message {
     let mut message = model.parse(output, options);
-    message.note_stripped_tokens(model.parser().program(), options);
+    message.note_missing(model.parser().program(), options);
     message
 }
 
 /// Parses the whole output of a request.
 pub fn parse_request(model: &Model, request: &Request, output: Chunk<'_>) -> Message {
     let mut message = request.parse(output);
-    message.note_stripped_tokens(model.parser().program(), request.options());
+    message.note_missing(model.parser().program(), request.options());
     message
 }

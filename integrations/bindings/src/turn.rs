@@ -81,7 +81,7 @@ impl TurnReader {
         }
         if first_end {
             let before = message.diagnostics.len();
-            message.note_stripped_tokens(model.parser().program(), options);
+            message.note_missing(model.parser().program(), options);
             // It concerns the whole output, so it comes after all others.
             for noted in &message.diagnostics[before..] {
                 sink(&Event::Diagnostic(noted.clone()));

@@ -52,8 +52,9 @@ pub fn tool_choice(given: &Value) -> Option<ToolChoice> {
 pub fn callable(options: Options, choice: ToolChoice) -> Options {
     match choice {
         ToolChoice::None => options.callable::<String>([]),
-        ToolChoice::Named(name) => options.callable([name]),
-        ToolChoice::Auto | ToolChoice::Required => options,
+        ToolChoice::Named(name) => options.callable([name]).demands_call(true),
+        ToolChoice::Required => options.demands_call(true),
+        ToolChoice::Auto => options,
     }
 }
 

@@ -161,9 +161,21 @@ export interface RequestOptions extends HandlingOptions {
 /** The engine that a grammar is for: llama.cpp, XGrammar (vLLM, SGLang, web-llm), or llguidance. */
 export type GrammarKind = "gbnf" | "xgrammar" | "llguidance";
 
-export interface GrammarOptions {
+/** The engine, and what a grammar leaves free. */
+export interface GrammarForm {
   /** The default is `"gbnf"`. */
   kind?: GrammarKind | undefined;
+  /** Objects may have members that their schema does not name, where it has `properties` and does not say. The default is false. */
+  openObjects?: boolean | undefined;
+  /** More white space than one blank and what the template writes. The default is false. */
+  freeWhiteSpace?: boolean | undefined;
+  /** The number of characters of an answer that may come before a call that is demanded. The default is 0. */
+  textBefore?: number | undefined;
+  /** The number of characters of reasoning that may come before a call that is demanded. The default is 16,384. */
+  maxReasoning?: number | undefined;
+}
+
+export interface GrammarOptions extends GrammarForm {
   /** Without tools, calls of any tool are allowed. */
   tools?: ToolList | undefined;
   toolChoice?: ToolChoice | undefined;
@@ -420,7 +432,7 @@ export declare class Request extends Resource {
   readonly prompt: Prompt;
   parse(output: Piece): Message;
   stream(): Stream;
-  grammar(options?: { kind?: GrammarKind | undefined }): Grammar;
+  grammar(options?: GrammarForm): Grammar;
   /** The id of the next call. `written` is the one that the model wrote; it is kept unless it was used before. */
   callId(name: string, written?: string | null): string;
 }

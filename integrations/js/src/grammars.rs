@@ -1,7 +1,7 @@
 //! Grammars for constrained sampling.
 
 use serde_json::{Value, json};
-use unjinja_bindings as bindings;
+use unjinja_bindings::{self as bindings, Freedom};
 use unjinja_dynamic::{Grammar, GrammarOptions, Model, Target};
 
 use crate::arguments::Arguments;
@@ -24,6 +24,7 @@ pub(crate) fn grammar(model: &Model, objects: &Objects, mut arguments: Arguments
     if let Some(schema) = options::schema(&mut arguments)? {
         wanted = wanted.response_schema(schema);
     }
+    let wanted = freedom(&mut arguments)?.of(wanted);
     let list = options::tools(&mut arguments, objects)?;
     arguments.done()?;
     Ok(value(bindings::grammar(model, list.as_ref().map(|list| &list.tools), &wanted)?))
@@ -32,8 +33,23 @@ pub(crate) fn grammar(model: &Model, objects: &Objects, mut arguments: Arguments
 /// The grammar of a request.
 pub(crate) fn of_request(request: &RequestObject, mut arguments: Arguments) -> Result<Value, Failure> {
     let target = target(&mut arguments)?;
+    let freedom = freedom(&mut arguments)?;
     arguments.done()?;
-    Ok(value(bindings::request_grammar(&request.model, &request.request, target)?))
+    Ok(value(bindings::request_grammar(&request.model, &request.request, target, freedom)?))
+}
+
+fn freedom(arguments: &mut Arguments) -> Result<Freedom, Failure> {
+    let mut characters = |name| match arguments.number(name)?.map(u32::try_from) {
+        Some(Err(_)) => Err(Failure::request(format!("{name}: at most {}", u32::MAX))),
+        Some(Ok(number)) => Ok(Some(number)),
+        None => Ok(None),
+    };
+    Ok(Freedom {
+        text_before: characters("textBefore")?,
+        max_reasoning: characters("maxReasoning")?,
+        open_objects: arguments.flag("openObjects")?.unwrap_or(false),
+        free_white_space: arguments.flag("freeWhiteSpace")?.unwrap_or(false),
+    })
 }
 
 fn target(arguments: &mut Arguments) -> Result<Target, Failure> {

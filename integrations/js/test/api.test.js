@@ -219,6 +219,12 @@ test("grammars", () => {
   assert.match(qwen.grammar({ tools, kind: "llguidance" }).text, /start:/);
   assert.ok(qwen.grammar({ tools }).triggers.length > 0);
   assert.match(qwen.grammar({ responseSchema: { type: "integer" }, thinking: false }).text, /root/);
+  const request = Model.fromTemplate(template("qwen3")).request(asked, { tools, toolChoice: "required" });
+  for (const free of [{ openObjects: true }, { freeWhiteSpace: true }, { textBefore: 9 }, { maxReasoning: 9 }]) {
+    assert.notEqual(qwen.grammar({ tools, toolChoice: "required", ...free }).text, grammar.text);
+    assert.notEqual(request.grammar(free).text, request.grammar().text);
+  }
+  assert.throws(() => qwen.grammar({ textBefore: -1 }), /textBefore/);
 });
 
 test("a request has all that belongs together", () => {

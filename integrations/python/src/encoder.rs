@@ -119,7 +119,7 @@ impl Encoder {
     fn read(&self, ids: &[u32], options: &Options) -> unjinja_tokens::Decoded {
         let mut decoded = self.encoder.decode(ids, options);
         let program = self.encoder.model().parser().program();
-        decoded.message.note_stripped_tokens(program, &self.encoder.options(options));
+        decoded.message.note_missing(program, &self.encoder.options(options));
         decoded
     }
 

@@ -22,7 +22,7 @@ use crate::json;
 use crate::keywords::Keywords;
 use crate::loading::load;
 use crate::message::Message;
-use crate::options::{choice_of, handling, parser_options};
+use crate::options::{choice_of, freedom, handling, parser_options};
 use crate::prompt::{prompt_object, turn_of};
 use crate::request::Request;
 use crate::stream::Stream;
@@ -425,10 +425,14 @@ impl Model {
     ///     prompt: The prompt, a `Prompt` or a text. The grammar begins where it ends, whatever `thinking` is.
     ///     response_schema: A JSON schema for the answer: a dict, or True for any JSON. The default is any text. Raises RequestError if
     ///         it is no schema.
+    ///     open_objects: Whether objects may have members that their schema does not name, where it has `properties` and does not say.
+    ///     free_white_space: Whether more white space is allowed than one blank and what the template writes.
+    ///     text_before: The number of characters of an answer that may come before a call that is demanded.
+    ///     max_reasoning: The number of characters of reasoning that may come before a call that is demanded. The default is 16,384.
     #[pyo3(
         signature = (tools=None, kind="gbnf", **options),
         text_signature = "($self, tools=None, kind='gbnf', *, tool_choice=None, parallel_tool_calls=True, thinking=None, prompt=None, \
-            response_schema=None)"
+            response_schema=None, open_objects=False, free_white_space=False, text_before=0, max_reasoning=None)"
     )]
     fn grammar<'py>(
         &self,
@@ -451,6 +455,7 @@ impl Model {
         if let Some(schema) = schema_of(&keywords)? {
             options = options.response_schema(schema);
         }
+        options = freedom(&keywords)?.of(options);
         keywords.done()?;
         let tools = tools_of(tools)?;
         let tools = tools.as_ref().map(|tools| &tools.get().tools);

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::Value;
-use unjinja_bindings::{TOOL_CHOICES, callable, cut_calls, tool_choice, unparsed};
+use unjinja_bindings::{Freedom, TOOL_CHOICES, callable, cut_calls, tool_choice, unparsed};
 use unjinja_dynamic::{Options, ToolChoice};
 use unjinja_tokens::{EncodeOptions, SpelledTokens};
 
@@ -23,6 +23,16 @@ pub(crate) fn shared_options(keywords: &Keywords<'_, '_>) -> PyResult<Options> {
         options = options.thinking(on);
     }
     Ok(options)
+}
+
+/// What a grammar leaves free.
+pub(crate) fn freedom(keywords: &Keywords<'_, '_>) -> PyResult<Freedom> {
+    Ok(Freedom {
+        open_objects: keywords.take("open_objects", false)?,
+        free_white_space: keywords.take("free_white_space", false)?,
+        text_before: keywords.optional("text_before")?,
+        max_reasoning: keywords.optional("max_reasoning")?,
+    })
 }
 
 /// The options of a parser. `turn_of` tells what a prompt has of the assistant's turn.

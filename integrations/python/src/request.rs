@@ -4,12 +4,15 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use unjinja_bindings::{parse_request, request_grammar, target};
 use unjinja_dynamic::{CallIds, Model, Request as RustRequest};
 
 use crate::error::raised;
 use crate::grammar::grammar_object;
+use crate::keywords::Keywords;
 use crate::message::Message;
+use crate::options::freedom;
 use crate::prompt::prompt_object;
 use crate::stream::Stream;
 use crate::turn::chunk;
@@ -66,10 +69,22 @@ impl Request {
     /// Args:
     ///     kind: `"gbnf"` for llama.cpp, `"xgrammar"` for a structural tag (vLLM, SGLang), or `"llguidance"` for Lark. Raises
     ///         RequestError if it is another.
-    #[pyo3(signature = (kind="gbnf"))]
-    fn grammar<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+    ///     open_objects, free_white_space, text_before, max_reasoning: As for `Model.grammar`.
+    #[pyo3(
+        signature = (kind="gbnf", **options),
+        text_signature = "($self, kind='gbnf', *, open_objects=False, free_white_space=False, text_before=0, max_reasoning=None)"
+    )]
+    fn grammar<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let target = target(kind).map_err(raised)?;
-        let grammar = py.detach(|| request_grammar(&self.model, &self.request, target)).map_err(raised)?;
+        let keywords = Keywords::new("Request.grammar", options);
+        let freedom = freedom(&keywords)?;
+        keywords.done()?;
+        let grammar = py.detach(|| request_grammar(&self.model, &self.request, target, freedom)).map_err(raised)?;
         grammar_object(py, grammar)
     }
 

@@ -140,6 +140,8 @@ def test_a_call_that_a_request_rules_out_is_broken_markup(qwen3: Model) -> None:
             assert ([call.name for call in message.tool_calls], message.content) == (names, "Hi.")
             assert [diagnostic.kind for diagnostic in message.diagnostics] == kinds
             assert (CALL in message.unparsed) == ("get_weather" not in names)
+    kinds = [diagnostic.kind for diagnostic in qwen3.parse("Hi.", tool_choice="required").diagnostics]
+    assert kinds == ["missing_call"]
     with pytest.raises(unjinja.RequestError, match="tool_choice"):
         qwen3.parse("Hi.", tool_choice="get_time")
 
@@ -159,6 +161,13 @@ def test_grammars(qwen3: Model) -> None:
         qwen3.grammar(WEATHER, "ebnf")  # type: ignore[arg-type]
     named: dict[str, Any] = {"type": "function", "function": {"name": "get_weather"}}
     assert "get_weather" in qwen3.grammar(WEATHER, tool_choice=named).text
+    free: list[dict[str, Any]] = [{"open_objects": True}, {"free_white_space": True}, {"text_before": 9}, {"max_reasoning": 9}]
+    request = qwen3.request([{"role": "user", "content": "Hi."}], tools=WEATHER, tool_choice="required")
+    for options in free:
+        assert qwen3.grammar(WEATHER, tool_choice="required", **options).text != grammar.text
+        assert request.grammar(**options).text != request.grammar().text
+    with pytest.raises(TypeError, match=r"Request\.grammar\(\) got an unexpected keyword argument 'open'"):
+        request.grammar(open=True)  # type: ignore[call-arg]
     with pytest.raises(unjinja.GrammarError, match="no tool is offered"):
         qwen3.grammar([], tool_choice="required")
     with pytest.raises(unjinja.GrammarError, match="get_time"):

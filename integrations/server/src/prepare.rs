@@ -206,6 +206,7 @@ impl Request {
             ToolChoice::Allowed { required, .. } => *required,
             ToolChoice::Auto | ToolChoice::None => false,
         };
+        options = options.demands_call(demands_call);
         let is_callable = |name: &&String| callable.get(name).is_some();
         let strict_tools: Vec<String> = self.strict_tools.iter().filter(is_callable).cloned().collect();
         let is_strict = !strict_tools.is_empty();

@@ -34,7 +34,7 @@ impl Tally {
             let kept = tokens.iter().filter(|token| token.added.as_ref().is_none_or(|added| !added.1));
             let text = String::from_utf8(kept.flat_map(|token| token.bytes.iter().copied()).collect())?;
             let mut message = model.parser.parse(text.as_str().into(), &turn.options);
-            message.note_stripped_tokens(model.parser.program(), &turn.options);
+            message.note_missing(model.parser.program(), &turn.options);
             let told = message.diagnostics.iter().any(|found| found.kind == DiagnosticKind::StrippedTokens);
             if has_lost(&whole, &message) {
                 self.lost += 1;
@@ -80,7 +80,7 @@ fn a_forbidden_call_lacks_no_tokens() -> Result<(), Failure> {
         for turn in &model.turns {
             let options = turn.options.clone().callable(Vec::<String>::new());
             let mut message = model.parser.parse(turn.text.as_str().into(), &options);
-            message.note_stripped_tokens(model.parser.program(), &options);
+            message.note_missing(model.parser.program(), &options);
             let has = |kind| message.diagnostics.iter().any(|found| found.kind == kind);
             forbidden += usize::from(has(DiagnosticKind::ForbiddenCall));
             assert!(!has(DiagnosticKind::StrippedTokens), "{}: {:?}: {message:?}", model.name, turn.text);

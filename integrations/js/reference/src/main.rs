@@ -105,7 +105,7 @@ fn write(
     let model = &loaded.model;
     let rust = parser_options(model, options)?;
     let mut whole = model.parse(output, &rust);
-    whole.note_stripped_tokens(model.parser().program(), &rust);
+    whole.note_missing(model.parser().program(), &rust);
     let line = json!({
         "id": id,
         "template": template,
@@ -149,7 +149,7 @@ fn events(model: &Model, options: &Options, output: &str) -> Vec<Value> {
     }
     stream.finish(&mut deliver);
     let before = read.diagnostics.len();
-    read.note_stripped_tokens(model.parser().program(), options);
+    read.note_missing(model.parser().program(), options);
     all.extend(read.diagnostics[before..].iter().map(|noted| event_value(&Event::Diagnostic(noted.clone()))));
     all
 }

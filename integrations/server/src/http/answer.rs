@@ -130,7 +130,7 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
         return Err(trouble.into());
     }
     let (model, pace) = (served.name().to_owned(), state.metrics.pace(served.name(), since));
-    let told = Told { ignored, ignored_tools, system };
+    let told = Told { ignored, ignored_tools, system, missing_call: false };
     Ok(Begun { model, asked, turns, choices, first, pace, stream, told })
 }
 

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
+use unjinja_runtime::DiagnosticKind;
 
 use super::body_parts::{BodyPart, body_of_parts};
 use super::choices::{Arrived, Choices};
@@ -115,7 +116,8 @@ impl Begun {
         (total.usage, total.own) = (ended.usage, total.own + ended.own);
     }
 
-    fn note(&self, state: &State, diagnostics: &[unjinja_runtime::DiagnosticKind]) {
+    fn note(&mut self, state: &State, diagnostics: &[DiagnosticKind]) {
+        self.told.missing_call |= diagnostics.contains(&DiagnosticKind::MissingCall);
         for kind in diagnostics {
             let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
             report(state, &self.model, kind.unwrap_or_default());

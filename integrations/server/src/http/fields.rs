@@ -47,6 +47,8 @@ pub(crate) struct Told {
     pub ignored_tools: Vec<String>,
     /// Where system messages in the middle of the conversation are in the prompt.
     pub system: Option<&'static str>,
+    /// An answer has no call, and the request demands one. A stream knows it only at its end.
+    pub missing_call: bool,
 }
 
 impl Told {
@@ -55,6 +57,9 @@ impl Told {
         tell(response, "x-unjinja-ignored-tools", &self.ignored_tools);
         if let Some(place) = self.system {
             response.headers_mut().insert("x-unjinja-system-messages", HeaderValue::from_static(place));
+        }
+        if self.missing_call {
+            response.headers_mut().insert("x-unjinja-missing-call", HeaderValue::from_static("true"));
         }
     }
 }

@@ -182,7 +182,7 @@ impl TurnReader {
         let began = Instant::now();
         self.settle(out);
         let noticed = self.message.diagnostics.clone();
-        self.message.note_stripped_tokens(self.model.parser().program(), &self.options);
+        self.message.note_missing(self.model.parser().program(), &self.options);
         for diagnostic in self.message.diagnostics.iter().filter(|one| !noticed.contains(one)) {
             self.reply.event(&Event::Diagnostic(diagnostic.clone()), out);
         }

@@ -325,6 +325,26 @@ async fn an_answer_without_its_special_tokens_is_reported() -> Result<(), Failur
     Ok(())
 }
 
+/// What clients that rely on `tool_choice` cannot see: a header where the answer is whole, a diagnostic in both forms.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_its_demanded_call_says_so() -> Result<(), Failure> {
+    let name = "named_ids";
+    let outputs = [(name.to_owned(), vec!["I cannot.".to_owned()])].into();
+    let proxy =
+        Running::start(Replay { outputs, ..Replay::default() }, vec![loaded(name)?], UpstreamApi::LlamaCpp, |_| {})
+            .await?;
+    for (choice, stream) in [("required", false), ("required", true), ("auto", false)] {
+        let body = chat(json!({"model": name, "stream": stream, "tool_choice": choice}));
+        let answer = proxy.post(CHAT, &body).await?;
+        let header = answer.headers().contains_key("x-unjinja-missing-call");
+        assert_eq!(header, choice == "required" && !stream, "{choice}");
+        let text = answer.text().await?;
+        assert_eq!(text.contains("\"kind\":\"missing_call\""), choice == "required", "{text}");
+    }
+    assert!(proxy.log.lock().unwrap().iter().any(|line| line.contains("missing_call")));
+    Ok(())
+}
+
 /// Every wire format of `templates/`, every case, both APIs, whole and streamed.
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_get_the_message_of_every_format() -> Result<(), Failure> {

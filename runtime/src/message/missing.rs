@@ -1,4 +1,4 @@
-//! Recognises answers that look like calls whose special tokens a server has removed.
+//! Recognises answers in which something is missing: the call that was demanded, or the special tokens of one.
 
 use memchr::memmem;
 
@@ -14,14 +14,18 @@ const REACH: usize = 64;
 const WORDS: [&str; 5] = ["arguments", "parameters", "args", "input", "json"];
 
 impl Message {
-    /// Reports ([`DiagnosticKind::StrippedTokens`]) that special tokens seem to be missing from the output: tools were
-    /// offered, their calls are announced by tokens, there is no call, and the answer has the name of one of these tools as in
-    /// a call: with an object, brackets or one of its arguments after it. If there is no answer, the reasoning is
-    /// looked at: the token that ends it may be missing too. The message is not changed otherwise: what looks like a
-    /// call may be a quotation.
+    /// Reports what is missing from the whole output, for which parsers do not look:
     ///
-    /// Parsers do not call this: it looks at the whole answer.
-    pub fn note_stripped_tokens(&mut self, program: &Program, options: &Options) {
+    /// - a call, where [`Options::demands_call`] was set ([`DiagnosticKind::MissingCall`]);
+    /// - special tokens ([`DiagnosticKind::StrippedTokens`]): tools were offered, their calls are announced by tokens, there is no
+    ///   call, and the answer has the name of one of these tools as in a call: with an object, brackets or one of its arguments after
+    ///   it. If there is no answer, the reasoning is looked at: the token that ends it may be missing too.
+    ///
+    /// The message is not changed otherwise: what looks like a call may be a quotation.
+    pub fn note_missing(&mut self, program: &Program, options: &Options) {
+        if options.demands_call && self.tool_calls.is_empty() {
+            Diagnostic::new(DiagnosticKind::MissingCall, None, String::new()).insert_into(&mut self.diagnostics);
+        }
         // A call that the request forbids was read, so its tokens are there.
         let forbidden = |diagnostic: &Diagnostic| diagnostic.kind == DiagnosticKind::ForbiddenCall;
         if options.tools.is_empty()
