@@ -12,6 +12,7 @@ use unjinja_dynamic::KnownOverlay;
 use unjinja_grammar::Reasoning;
 use unjinja_grammar::Wider;
 use unjinja_render::Template;
+use unjinja_runtime::Program;
 use unjinja_spec::{Overlay, REPEATED_NAME, StartsIn};
 use unjinja_testkit::{sample, share};
 
@@ -56,7 +57,7 @@ fn every_constant_loads() -> Result<(), Failure> {
 fn structural_tags_stay_small() -> Result<(), Failure> {
     let tools = tools()?;
     let (mut tags, mut together) = (0, 0);
-    let mut small = |name: &str, program| -> Result<(), Failure> {
+    let mut small = |name: &str, program: &Program| -> Result<(), Failure> {
         for choice in [ToolChoice::Auto, ToolChoice::Required, ToolChoice::None] {
             let options = GrammarOptions::new().target(Target::XGrammar).tool_choice(choice);
             let text = unjinja_grammar::grammar(program, Some(&tools), &options)?.text;
