@@ -178,6 +178,10 @@ def main(command: str, whole: bool) -> int:
         f"{len(times)} tags of {len(models) if whole else len(models[::4])} supported models: at most {max(times):.2f} s (median {statistics.median(times):.2f}), "
         f"{max(sizes):.1f} MB ({statistics.median(sizes):.1f}), {max(lengths):,} bytes ({statistics.median(lengths):,.0f})."
     )
+    # What a server's first request waits for.
+    wanted = [ours(command, model, tools(20), choice) for model in OWN.values() for choice in ("auto", "required")]
+    first = [engine.compile(tag)[0] for tag in wanted if tag]
+    total += f" Twenty tools in these formats, a call left open or demanded: at most {max(first):.2f} s to compile (median {statistics.median(first):.2f})."
     print(total)
     if os.environ.get("UPDATE_EXPECT") == "1":
         page = ROOT / "docs/grammars.md"
