@@ -150,7 +150,7 @@ Examples:
     Explain(explain::Arguments),
     /// Find faults of chat templates, each with the smallest conversation that shows it.
     #[command(after_help = "\
-Every finding has the smallest conversation that shows it, which `unjinja render` takes. docs/lint.md lists the rules. `{# unjinja-lint: allow RULE #}` in a template allows a rule.
+Every finding has the smallest conversation that shows it, which `unjinja render --as jinja2` takes. docs/lint.md lists the rules. `{# unjinja-lint: allow RULE #}` in a template allows a rule.
 
 Examples:
   unjinja lint chat_template.jinja
@@ -276,7 +276,7 @@ fn dispatch(command: &Command, ui: Ui) -> Done {
         Command::Check(arguments) => check::run(arguments, ui),
         Command::Diff(arguments) => diff::run(arguments, ui),
         Command::Verify(arguments) => verify::run(arguments, ui),
-        Command::Render(arguments) => render::run(arguments),
+        Command::Render(arguments) => render::run(arguments, ui),
         Command::Parse(arguments) => parse::run(arguments, ui),
         Command::Grammar(arguments) => grammar::run(arguments, ui),
         Command::Codegen(arguments) => codegen::run(arguments),

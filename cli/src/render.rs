@@ -4,17 +4,18 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 use unjinja_build::{Source, SourceExt};
-use unjinja_render::{RenderOptions, Template};
+use unjinja_render::{Follows, RenderOptions, Template};
 use unjinja_spec::Overlay;
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
 use crate::parser_args::ParserArgs;
+use crate::ui::Ui;
 use crate::{input, output};
 
 #[derive(Args)]
@@ -39,6 +40,10 @@ pub(crate) struct Arguments {
     /// to None, are then undefined if the context has none.
     #[arg(long)]
     only_context: bool,
+    /// Whose render this is. `transformers-5.24` changes messages as its `apply_chat_template` does: null keys go, and reasoning has
+    /// each of its names. `jinja2` hands them over unchanged; it is the default with `--jsonl` and `--only-context`.
+    #[arg(long = "as", value_name = "WHOSE", value_parser = ["transformers-5.24", "jinja2"])]
+    follows: Option<String>,
     /// Tell the template the local time. Else `strftime_now` tells noon of 15 January 2026, so that the output does not depend on the day.
     #[arg(long)]
     now: bool,
@@ -52,10 +57,20 @@ pub(crate) struct Arguments {
 pub(crate) struct Document {
     /// The prompt.
     text: String,
+    /// Whose render this is: `transformers-5.24` or `jinja2`. Lines have no such field.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    follows: Option<&'static str>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Done {
-    let mut options = RenderOptions::new().only_context(arguments.only_context || arguments.jsonl);
+pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
+    let whole = arguments.only_context || arguments.jsonl;
+    let follows = match arguments.follows.as_deref() {
+        Some("jinja2") => Follows::Jinja2,
+        None if whole => Follows::Jinja2,
+        _ => Follows::NEWEST,
+    };
+    let only_context = arguments.only_context || (arguments.jsonl && follows == Follows::Jinja2);
+    let mut options = RenderOptions::new().only_context(only_context).follow(follows);
     if arguments.now {
         options = options.clock(unjinja_dynamic::local_time());
     }
@@ -73,13 +88,12 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
             let template = template.as_ref().map_err(Clone::clone)?;
             let context = line.get("context").ok_or("`context` is missing")?;
             let text = template.render_with(context, &options).result.map_err(|e| e.to_string())?;
-            Ok(Document { text })
+            Ok(Document { text, follows: None })
         });
     }
     let Some(path) = &arguments.template else { return Ok(()) };
     input::one_stdin(Some(path), &arguments.context, "the context")?;
-    let source = with_tokens(input::template(path)?, &arguments.parser)?;
-    let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
+    let mut found = candidates(path)?;
     let (context, place) = if input::is_stdin(&arguments.context) {
         let mut context = String::new();
         std::io::stdin().read_to_string(&mut context)?;
@@ -88,12 +102,36 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         (input::text(&arguments.context)?, arguments.context.display().to_string())
     };
     let context = input::parse_json(&place, &context)?;
+    let source = match chosen(&found, !context["tools"].is_null()) {
+        Some(at) => found.swap_remove(at),
+        None => input::template(path)?,
+    };
+    let template = with_tokens(source, &arguments.parser)?.template().map_err(|e| Failure::Found(e.to_string()))?;
     let text = template.render_with(&context, &options).result.map_err(|e| Failure::Found(e.to_string()))?;
     if arguments.format == Format::Json {
-        return output::json(&Document { text });
+        return output::json(&Document { text, follows: Some(follows.name()) });
     }
     std::io::stdout().write_all(text.as_bytes())?;
+    if *follows.context(&context) != context {
+        let name = follows.name();
+        ui.remark(&format!("messages were handed over as {name} does; `--as jinja2` leaves them as they are"));
+    }
     Ok(())
+}
+
+/// The templates of a file. The error for a folder names those in it.
+fn candidates(path: &Path) -> Result<Vec<Source>, Failure> {
+    if path.is_dir() || input::is_stdin(path) {
+        return Ok(vec![input::template(path)?]);
+    }
+    Source::read(path).map_err(|e| Failure::Input(e.to_string()))
+}
+
+/// The position of the template that transformers takes: of named ones `tool_use` where tools are given, even an empty list, else
+/// `default`.
+fn chosen(found: &[Source], has_tools: bool) -> Option<usize> {
+    let named = |name: &str| found.iter().position(|source| source.variant.as_deref() == Some(name));
+    if found.len() == 1 { Some(0) } else { has_tools.then(|| named("tool_use")).flatten().or_else(|| named("default")) }
 }
 
 /// The template with the special tokens of the spec that is named, or of the overlay that files give, as far as its own file

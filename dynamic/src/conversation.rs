@@ -1,7 +1,7 @@
 //! What a template is rendered with: the messages, the tools and the variables of one request.
 
 use serde_json::{Map, Value};
-use unjinja_render::Clock;
+use unjinja_render::{Clock, Follows};
 use unjinja_spec::{FormatSpec, WrittenTags};
 
 /// What time it is, in the time zone of the machine; in UTC without the feature `time-zone`. In WebAssembly, which has no clock, it is a
@@ -37,6 +37,7 @@ pub struct Conversation {
     thinking: Option<bool>,
     pub(crate) clock: Clock,
     pub(crate) as_given: bool,
+    pub(crate) follows: Follows,
 }
 
 impl Conversation {
@@ -50,14 +51,14 @@ impl Conversation {
         let mut variables = Map::new();
         variables.insert("messages".to_owned(), messages.into());
         variables.insert("add_generation_prompt".to_owned(), Value::Bool(true));
-        Self { variables, thinking: None, clock: local_time(), as_given: false }
+        Self { variables, thinking: None, clock: local_time(), as_given: false, follows: Follows::Jinja2 }
     }
 
     /// The variables of a template in one JSON object, such as `context` of `unjinja_server::Prepared`: `messages`,
     /// `add_generation_prompt` and the others. Nothing is added to them. A value that is not an object has no variables.
     pub fn from_context(context: &Value) -> Self {
         let variables = context.as_object().cloned().unwrap_or_default();
-        Self { variables, thinking: None, clock: local_time(), as_given: true }
+        Self { variables, thinking: None, clock: local_time(), as_given: true, follows: Follows::Jinja2 }
     }
 
     /// The same with other messages.
@@ -116,8 +117,8 @@ impl Conversation {
         self
     }
 
-    /// Hands the messages to the template as they are given, as `apply_chat_template` of Hugging Face does: what the template
-    /// does not read in this form is lost, or makes it fail.
+    /// Hands the messages to the template as `apply_chat_template` of transformers does in its newest version,
+    /// [`Follows::NEWEST`]: what the template does not read in this form is lost, or makes it fail.
     ///
     /// ```
     /// use serde_json::json;
@@ -136,7 +137,7 @@ impl Conversation {
     /// # Ok::<(), unjinja_dynamic::ModelError>(())
     /// ```
     pub fn as_given(mut self) -> Self {
-        self.as_given = true;
+        (self.as_given, self.follows) = (true, Follows::NEWEST);
         self
     }
 

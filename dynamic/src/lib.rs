@@ -48,7 +48,7 @@ pub use unjinja_generated::LookupError;
 pub use unjinja_grammar::{
     Grammar, GrammarError, GrammarExt, GrammarOptions, Integers, SpecialToken, Target, ToolChoice, WhiteSpace,
 };
-pub use unjinja_render::{Clock, Limits as RenderLimits, SpecialTokens, Template};
+pub use unjinja_render::{Clock, Follows, Limits as RenderLimits, SpecialTokens, Template};
 pub use unjinja_runtime::{
     BorrowedMessage, BorrowedToolCall, Channel, ChatParser, ChatStream, Chunk, CutCalls, Diagnostic, DiagnosticKind,
     Event, Interpreter, Message, Options, OwnedEvent, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types,

@@ -57,7 +57,7 @@ impl Renderer {
         spec: &FormatSpec,
     ) -> Result<LabelledPrompt, ModelError> {
         let (variables, written) = self.variables(conversation, spec);
-        let context = Value::Object(variables);
+        let context = conversation.follows.context(&Value::Object(variables)).into_owned();
         let rendered = self.rendered(conversation, &context, RenderOptions::new().label(true))?;
         let labels = rendered.labels.unwrap_or_default();
         Ok(LabelledPrompt { text: rendered.result?, labels, context, written, clock: conversation.clock })
@@ -81,6 +81,6 @@ impl Renderer {
         context: &Value,
         options: RenderOptions,
     ) -> Result<Rendered, ModelError> {
-        Ok(self.template()?.render_with(context, &options.clock(conversation.clock)))
+        Ok(self.template()?.render_with(context, &options.clock(conversation.clock).follow(conversation.follows)))
     }
 }

@@ -76,7 +76,7 @@
 //! otherwise stays the same.
 
 // The layers, lowest first; a file imports only from files below it:
-// `error`, `limits`, `clock`, `reads`, `labels`, `stack`: small and independent.
+// `error`, `limits`, `clock`, `reads`, `labels`, `stack`: small and independent. `follows`: messages as transformers hands them over.
 // `marks`: what labels are during a render. `run`: the accounts of one render.
 // `syntax`: source to syntax tree; `syntax/parser.rs` is the only file that knows minijinja.
 // `value`: Python's values. `operators`: what Python's operators do with them. `builtins`: filters, tests, methods.
@@ -86,6 +86,7 @@ mod builtins;
 mod clock;
 mod error;
 mod eval;
+mod follows;
 mod labels;
 mod limits;
 mod marks;
@@ -99,6 +100,7 @@ mod value;
 
 pub use crate::clock::Clock;
 pub use crate::error::{RenderError, RenderErrorKind, SourcePosition, TemplateError};
+pub use crate::follows::Follows;
 pub use crate::labels::{Encoding, Field, FieldPart, Labels, LoopItem, Origin, Span};
 pub use crate::limits::Limits;
 pub use crate::reads::Reads;

@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::error::{Fault, Outcome, RenderError, RenderErrorKind, TemplateError};
 use crate::eval::interpreter::Interpreter;
 use crate::eval::statements;
+use crate::follows::Follows;
 use crate::labels::Labels;
 use crate::limits::Limits;
 use crate::marks::{Mark, PathStep};
@@ -49,8 +50,7 @@ pub struct SpecialTokens {
     pub bos: Option<String>,
     /// `eos_token`: ends every turn or text.
     pub eos: Option<String>,
-    /// All others under the names that templates know them by: `pad_token`, `sep_token`, `image_token`, …, each a text, and
-    /// `additional_special_tokens`, a list of texts.
+    /// All others under the names that templates know them by: `pad_token`, `sep_token`, `image_token`, …, each a text.
     pub others: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -74,6 +74,7 @@ pub struct RenderOptions {
     record_reads: bool,
     label: bool,
     only_context: bool,
+    follows: Follows,
 }
 
 impl RenderOptions {
@@ -127,6 +128,12 @@ impl RenderOptions {
     /// ```
     pub fn only_context(mut self, only: bool) -> RenderOptions {
         self.only_context = only;
+        self
+    }
+
+    /// Follows this version of transformers: see [`Follows`]. The default is Jinja2.
+    pub fn follow(mut self, follows: Follows) -> RenderOptions {
+        self.follows = follows;
         self
     }
 
@@ -275,11 +282,15 @@ impl Template {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn render_with(&self, context: &serde_json::Value, options: &RenderOptions) -> Rendered {
+        let context = &*options.follows.context(context);
         let limits = &options.limits.as_ref().unwrap_or(&self.limits).of_render(context);
         if options.only_context {
             return self.rendered(context, options, limits, NotGiven::AsInContext);
         }
         let rendered = self.rendered(context, options, limits, NotGiven::None);
+        if options.follows != Follows::Jinja2 {
+            return rendered;
+        }
         let failed = rendered.result.as_ref().err().is_some_and(|error| error.kind() == RenderErrorKind::Other);
         if !failed || !NONE_UNLESS_GIVEN.iter().any(|name| is_null(context, name)) {
             return rendered;
@@ -330,13 +341,16 @@ impl Template {
         let on_this_stack = Limits { depth: limits.depth.min(stack::bounds().evaluation_depth), ..limits.clone() };
         let shallower = on_this_stack.depth < limits.depth;
         let mut run = Run::new(on_this_stack, options.clock.unwrap_or(self.clock));
+        run.guards_namespaces = options.follows != Follows::Jinja2;
         if options.record_reads {
             run.record_reads();
         }
         if options.label {
             run.label();
         }
-        let result = variables(&run, context, &self.tokens, not_given)
+        let checked = options.follows.check(context);
+        let result = checked
+            .and_then(|()| variables(&run, context, &self.tokens, not_given))
             .and_then(|map| statements::template(Interpreter::new(&run, map), &self.body))
             .map_err(|fault| self.error(fault));
         let (steps, too_deep) = (limits.fuel - run.left(), shallower && run.went_too_deep());

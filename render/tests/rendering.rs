@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use unjinja_render::{Limits, RenderErrorKind, RenderOptions, SpecialTokens, Template};
+use unjinja_render::{Follows, Limits, RenderErrorKind, RenderOptions, SpecialTokens, Template};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -65,20 +65,59 @@ fn variables_that_are_not_given_are_none() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What `apply_chat_template` of transformers 5.24.0 makes of these, and what Jinja2 does. `None`: it fails.
+#[test]
+fn messages_are_handed_over_as_transformers_does() -> Result<(), Failure> {
+    let shows = "{% for m in messages %}{{ m | tojson }}{{ m.content is defined }};{% endfor %}";
+    let iterates = "{% for t in tools %}{{ t }}{% endfor %}.";
+    let user = json!([{"role": "user"}]);
+    let table = [
+        (
+            shows,
+            json!([{"role": "tool", "content": null}]),
+            Some(r#"{"role": "tool"}False;"#),
+            Some(r#"{"role": "tool", "content": null}True;"#),
+        ),
+        (
+            shows,
+            json!([{"role": "a", "reasoning": "R", "content": ""}]),
+            Some(r#"{"thinking": "R", "role": "a", "reasoning": "R", "content": "", "reasoning_content": "R"}True;"#),
+            Some(r#"{"role": "a", "reasoning": "R", "content": ""}True;"#),
+        ),
+        (
+            shows,
+            json!([{"role": "a", "reasoning_content": null, "reasoning": "R", "thinking": "T"}]),
+            Some(r#"{"thinking": "T", "role": "a", "reasoning": "R", "reasoning_content": "T"}False;"#),
+            Some(r#"{"role": "a", "reasoning_content": null, "reasoning": "R", "thinking": "T"}False;"#),
+        ),
+        ("{% set ns = namespace(_a=1) %}{{ ns }}", user.clone(), None, Some("<Namespace {'_a': 1}>")),
+        ("{% set ns = namespace(a=1) %}{% set ns._b = 2 %}x", user.clone(), None, Some("x")),
+        (iterates, user, None, Some(".")),
+        (shows, json!([]), None, Some("")),
+        (".", json!(["text"]), None, Some(".")),
+    ];
+    for (source, messages, transformers, jinja2) in table {
+        let template = Template::parse("t", source)?;
+        for (follows, expected) in [(Follows::Transformers5_24, transformers), (Follows::Jinja2, jinja2)] {
+            let context = json!({"messages": messages});
+            let text = template.render_with(&context, &RenderOptions::new().follow(follows)).result.ok();
+            assert_eq!(text.as_deref(), expected, "{source} with {messages} as {}", follows.name());
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn all_special_tokens_are_variables() -> Result<(), Failure> {
     let tokens = SpecialTokens {
         eos: Some("</s>".to_owned()),
-        others: Map::from_iter([
-            ("pad_token".to_owned(), json!("<pad>")),
-            ("additional_special_tokens".to_owned(), json!(["<a>", "<b>"])),
-        ]),
+        others: Map::from_iter([("pad_token".to_owned(), json!("<pad>"))]),
         ..SpecialTokens::default()
     };
-    let source = "{{ eos_token }}{{ pad_token }}{{ additional_special_tokens[1] }}{{ sep_token is defined }}";
+    let source = "{{ eos_token }}{{ pad_token }}{{ sep_token is defined }}";
     let template = Template::parse("t", source)?.with_tokens(tokens);
-    assert_eq!(template.render(&json!({}))?, "</s><pad><b>False");
-    assert_eq!(template.render(&json!({"pad_token": "-"}))?, "</s>-<b>False");
+    assert_eq!(template.render(&json!({}))?, "</s><pad>False");
+    assert_eq!(template.render(&json!({"pad_token": "-"}))?, "</s>-False");
     Ok(())
 }
 

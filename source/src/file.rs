@@ -13,6 +13,9 @@ use crate::{gguf, json, text};
 /// How many bytes of standard input are read. The metadata of a GGUF file, which comes before the weights, fits.
 const PIPE_LIMIT: u64 = 64 << 20;
 
+/// The file in which a model describes its tokenizer.
+const CONFIG: &str = "tokenizer_config.json";
+
 /// How many first bytes are looked at to tell the kind of a file whose name does not say it.
 const SNIFFED: u64 = 64;
 
@@ -105,13 +108,16 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<Source>, SourceError> {
     let has_tokens = |source: &Source| source.tokens != SpecialTokens::default();
     // Any `.jinja` file in a model's folder is a template for this model.
     let has_model = names::is_of_model(path) || names::is_jinja(path);
-    match has_model && !sources.iter().any(has_tokens) {
-        true => {
-            let config = sibling_config(path);
-            Ok(sources.into_iter().map(|source| source.with_tokens_of(&config)).collect())
-        }
-        false => Ok(sources),
+    let is_config = path.file_name().is_some_and(|name| name == CONFIG);
+    if !has_model || !is_config && sources.iter().any(has_tokens) {
+        return Ok(sources);
     }
+    let config = sibling_config(path);
+    let with_tokens = |source: Source| {
+        let own = if is_config { (SpecialTokens::default(), None) } else { (source.tokens, source.special_tokens) };
+        Source { tokens: own.0, special_tokens: own.1, ..source }.with_tokens_of(&config)
+    };
+    Ok(sources.into_iter().map(with_tokens).collect())
 }
 
 fn read_stdin() -> Result<Vec<Source>, SourceError> {
@@ -170,12 +176,16 @@ fn kind_of(path: &Path, start: &[u8]) -> FileKind {
     }
 }
 
-/// The text of the `tokenizer_config.json` of the same model; empty if there is no such file or it cannot be read, because the
-/// template is complete without its tokens.
+/// The text of the `tokenizer_config.json` of the same model, with what its `special_tokens_map.json` adds; empty if there are no such
+/// files or they cannot be read, because the template is complete without its tokens.
 fn sibling_config(path: &Path) -> String {
-    let config = names::model_folder(path).join("tokenizer_config.json");
-    let file = File::open(&config).ok();
-    file.and_then(|file| text::read(&config, file).ok()).unwrap_or_default()
+    let read = |name: &str| {
+        let path = names::model_folder(path).join(name);
+        let file = File::open(&path).ok();
+        file.and_then(|file| text::read(&path, file).ok()).unwrap_or_default()
+    };
+    let config = read(CONFIG);
+    json::with_map(&config, &read("special_tokens_map.json")).unwrap_or(config)
 }
 
 fn variants(sources: &[Source]) -> Vec<&str> {

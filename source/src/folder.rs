@@ -15,8 +15,8 @@ use crate::source::Source;
 /// gives its error in its place.
 ///
 /// A model's folder often holds its template several times. Then the file that `transformers` prefers is read:
-/// `chat_template.jinja` (with the named templates in `additional_chat_templates` next to it), then
-/// `chat_template.json`, then `tokenizer_config.json`.
+/// `chat_template.jinja` with the named templates in `additional_chat_templates` next to it, whose `default.jinja` comes first; then
+/// `chat_template.json`, then `tokenizer_config.json`. A named template hides what the JSON files have.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("unjinja-sources-doc-{}", std::process::id()));
@@ -79,8 +79,17 @@ fn has_template_name(path: &Path) -> bool {
 
 /// The templates of one model; `files` are the files in its folder.
 fn of_model(folder: &Path, files: &[PathBuf]) -> Vec<Result<Source, SourceError>> {
+    let additional = folder.join(ADDITIONAL);
+    let named = if additional.is_dir() && !files.is_empty() { entries(&additional) } else { Ok(Vec::new()) };
+    let mut named = match named {
+        Ok(paths) => paths,
+        Err(error) => return vec![Err(error)],
+    };
+    named.retain(|path| is_jinja(path));
+    let has_default = named.iter().any(|path| path.ends_with("default.jinja"));
+    let hidden = |own: &str| if is_jinja(Path::new(own)) { has_default } else { !named.is_empty() };
     let mut sources = Vec::new();
-    for own in MODEL_FILES {
+    for own in MODEL_FILES.into_iter().filter(|own| !hidden(own)) {
         let path = folder.join(own);
         if !files.contains(&path) {
             continue;
@@ -90,13 +99,7 @@ fn of_model(folder: &Path, files: &[PathBuf]) -> Vec<Result<Source, SourceError>
             break;
         }
     }
-    let additional = folder.join(ADDITIONAL);
-    if !sources.is_empty() && additional.is_dir() {
-        match entries(&additional) {
-            Ok(paths) => sources.extend(paths.iter().filter(|path| is_jinja(path)).flat_map(|path| of_file(path))),
-            Err(error) => sources.push(Err(error)),
-        }
-    }
+    sources.extend(named.iter().flat_map(|path| of_file(path)));
     sources
 }
 

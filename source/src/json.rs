@@ -1,6 +1,6 @@
 //! Reads templates from `tokenizer_config.json`, `chat_template.json` and files like them. It uses the keys
-//! `chat_template`, those of special tokens (`bos_token`, `pad_token`, …, `additional_special_tokens`, `extra_special_tokens`)
-//! and `added_tokens_decoder`, and must not depend on any other.
+//! `chat_template`, those of special tokens (`bos_token`, every other `*_token`, `model_specific_special_tokens`,
+//! `extra_special_tokens`, `additional_special_tokens`) and `added_tokens_decoder`, and must not depend on any other.
 
 use std::path::Path;
 
@@ -19,8 +19,31 @@ const LISTED: &str = "additional_special_tokens";
 /// The key whose value names the special tokens that only this model has, or lists special tokens without a role.
 const OWN: &str = "extra_special_tokens";
 
-/// The tokens that every tokenizer may have in addition to `bos_token` and `eos_token`.
-const OTHER_TOKENS: [&str; 5] = ["unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+/// The key under which `save_pretrained` names the special tokens that only this model has.
+const SAVED: &str = "model_specific_special_tokens";
+
+/// The tokens that every tokenizer may have.
+const STANDARD: [&str; 7] =
+    ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+
+/// The text of a `tokenizer_config.json` with the tokens of the `special_tokens_map.json` next to it. transformers reads that file
+/// unless the other one has `added_tokens_decoder`; then its tokens come first.
+pub(crate) fn with_map(config: &str, map: &str) -> Option<String> {
+    let mut config: Map<String, Value> =
+        if config.is_empty() { Map::new() } else { serde_json::from_str(config).ok()? };
+    if config.contains_key("added_tokens_decoder") {
+        return None;
+    }
+    let map: Map<String, Value> = serde_json::from_str(map).ok()?;
+    for (name, token) in map {
+        if STANDARD.contains(&name.as_str()) || !config.contains_key(&name) {
+            // Objects are tokens here, with or without a type.
+            let text = token.get("content").cloned().filter(|_| name.ends_with("_token"));
+            config.insert(name, text.unwrap_or(token));
+        }
+    }
+    Some(Value::Object(config).to_string())
+}
 
 /// The templates in a JSON file with this text.
 pub(crate) fn read(path: &Path, text: &str) -> Result<Vec<Source>, SourceError> {
@@ -98,21 +121,24 @@ fn tokens_of(object: &Map<String, Value>) -> SpecialTokens {
     SpecialTokens { bos: token("bos_token"), eos: token("eos_token"), others: other_tokens_of(object) }
 }
 
-/// The tokens other than `bos_token` and `eos_token` that a tokenizer hands to its template: those with a usual name, and those
-/// that the model names itself. Empty ones are as good as absent.
+/// The tokens other than `bos_token` and `eos_token` that a tokenizer hands to its template, by the rule of transformers 5.24:
+/// those with a usual name, every other `*_token` that is a text or an object with a type, and those that the model names itself.
 fn other_tokens_of(object: &Map<String, Value>) -> Map<String, Value> {
-    let own = object.get(OWN).and_then(Value::as_object);
-    let named = OTHER_TOKENS.iter().filter_map(|name| Some((*name, object.get(*name)?)));
-    let own = own.into_iter().flatten().map(|(name, token)| (name.as_str(), token));
-    let texts = named.chain(own).filter_map(|(name, token)| Some((name.to_owned(), token_text(token)?)));
-    let mut tokens: Map<String, Value> =
-        texts.filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.into())).collect();
-    let listed = object.get(LISTED).and_then(Value::as_array).into_iter().flatten();
-    let listed: Vec<Value> = listed.filter_map(token_text).map(Value::from).collect();
-    if !listed.is_empty() {
-        tokens.insert(LISTED.to_owned(), listed.into());
-    }
-    tokens
+    let standard = |name: &str| STANDARD.contains(&name);
+    let (texts, typed): (Vec<_>, Vec<_>) = object
+        .iter()
+        .filter(|(name, token)| {
+            name.ends_with("_token") && !standard(name) && (token.is_string() || token.get("__type").is_some())
+        })
+        .partition(|(_, token)| token.is_string());
+    let own = object.get(OWN).and_then(Value::as_object).into_iter().flatten();
+    let named: Vec<_> = texts.into_iter().chain(own).collect();
+    // What is named in another way comes before what was saved.
+    let saved = object.get(SAVED).and_then(Value::as_object).filter(|_| named.is_empty()).into_iter().flatten();
+    let usual = object.iter().filter(|(name, _)| standard(name) && !matches!(name.as_str(), "bos_token" | "eos_token"));
+    let all = usual.chain(typed).chain(named).chain(saved);
+    let texts = all.filter_map(|(name, token)| Some((name.clone(), token_text(token)?)));
+    texts.map(|(name, text)| (name, text.into())).collect()
 }
 
 /// The added tokens that are marked as special, and those that are listed as such.

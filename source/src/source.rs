@@ -18,7 +18,7 @@ pub struct SpecialTokens {
     /// `eos_token`, which ends a text.
     pub eos: Option<String>,
     /// All others that the file gives, under the names that templates know them by: `pad_token`, `sep_token`, `image_token`,
-    /// …, each a text, and `additional_special_tokens`, a list of texts.
+    /// …, each a text.
     pub others: Map<String, Value>,
 }
 

@@ -77,6 +77,29 @@ fn a_jinja_file_gets_the_tokens_of_its_folder() -> Done {
     Ok(())
 }
 
+/// `special_tokens_map.json` counts where `tokenizer_config.json` has no `added_tokens_decoder`.
+#[test]
+fn tokens_of_a_map() -> Done {
+    let map = r#"{"bos_token": {"content": "<b>", "lstrip": false}, "pad_token": "<p>", "image_token": "<m>"}"#;
+    let cases = [
+        (
+            r#"{"bos_token": "<s>", "image_token": "<i>", "chat_template": "A"}"#,
+            Some("<b>"),
+            json!({"pad_token": "<p>", "image_token": "<i>"}),
+        ),
+        (r#"{"bos_token": "<s>", "chat_template": "A", "added_tokens_decoder": {}}"#, Some("<s>"), json!({})),
+    ];
+    for (number, (config, bos, others)) in cases.into_iter().enumerate() {
+        let root = folder(&format!("tokens_map_{number}"))?;
+        write(&root, &[("tokenizer_config.json", config), ("special_tokens_map.json", map), ("t.jinja", "A")])?;
+        for file in ["t.jinja", "tokenizer_config.json"] {
+            let tokens = Source::read_one(root.join(file))?.tokens;
+            assert_eq!((tokens.bos.as_deref(), Value::Object(tokens.others)), (bos, others.clone()), "{config} {file}");
+        }
+    }
+    Ok(())
+}
+
 /// The tokens that a tokenizer hands to its template in addition to `bos_token` and `eos_token`.
 #[test]
 fn other_tokens_in_json() -> Done {
@@ -85,12 +108,26 @@ fn other_tokens_in_json() -> Done {
         (
             r#"{"chat_template": "A", "pad_token": "<pad>", "unk_token": null, "sep_token": {"content": "<sep>"},
                 "cls_token": "", "mask_token": 7, "cls_token_id": 3}"#,
-            json!({"pad_token": "<pad>", "sep_token": "<sep>"}),
+            json!({"pad_token": "<pad>", "sep_token": "<sep>", "cls_token": ""}),
         ),
         (
             r#"{"chat_template": "A", "additional_special_tokens": ["<a>", {"content": "<b>"}],
                 "extra_special_tokens": {"image_token": "<image>"}}"#,
-            json!({"additional_special_tokens": ["<a>", "<b>"], "image_token": "<image>"}),
+            json!({"image_token": "<image>"}),
+        ),
+        // As transformers 5.24 has them, read from a folder with each of these files.
+        (
+            r#"{"chat_template": "A", "image_token": "<img>", "model_specific_special_tokens": {"image_token": "<i>", "eot": "<e>"}}"#,
+            json!({"image_token": "<img>"}),
+        ),
+        (
+            r#"{"chat_template": "A", "model_specific_special_tokens": {"image_token": "<i>", "eot": "<e>"}}"#,
+            json!({"image_token": "<i>", "eot": "<e>"}),
+        ),
+        (
+            r#"{"chat_template": "A", "boi_token": {"__type": "AddedToken", "content": "<boi>"}, "eoi_token": {"content": "<eoi>"},
+                "add_bos_token": true, "token_limit": "7"}"#,
+            json!({"boi_token": "<boi>"}),
         ),
         // A list gives the tokens no names.
         (r#"{"chat_template": "A", "extra_special_tokens": ["<a>"], "additional_special_tokens": []}"#, json!({})),
@@ -201,6 +238,10 @@ fn a_folder_of_all_kinds() -> Done {
             ("Both/tokenizer_config.json", &config("not read")),
             ("Both/additional_chat_templates/rag.jinja", "R"),
             ("Cfg/tokenizer_config.json", &config("C")),
+            ("Own/chat_template.jinja", "not read"),
+            ("Own/additional_chat_templates/default.jinja", "D"),
+            ("Hides/tokenizer_config.json", &config("not read")),
+            ("Hides/additional_chat_templates/rag.jinja", "R"),
             ("Deep/er/tokenizer_config.json", &config("not read")),
             ("Wrong/tokenizer_config.json", "{"),
         ],
@@ -218,6 +259,8 @@ fn a_folder_of_all_kinds() -> Done {
         "both_rag rag.jinja \"</s>\"",
         "both chat_template.jinja \"</s>\"",
         "cfg tokenizer_config.json \"</s>\"",
+        "hides_rag rag.jinja \"</s>\"",
+        "own default.jinja \"\"",
         "/Wrong/tokenizer_config.json: the file is not valid JSON: EOF while parsing an object at line 1 column 1",
         "apple apple.tokenizer_config.json \"</s>\"",
         "named named.gguf#default \"</s>\"",

@@ -36,7 +36,7 @@ impl Target {
 pub enum Evidence {
     /// A conversation, and what becomes of it.
     Conversation {
-        /// The variables of the render, as `unjinja render` takes them: `messages`, `tools`, switches.
+        /// The variables of the render, as `unjinja render --as jinja2` takes them: `messages`, `tools`, switches.
         conversation: Value,
         /// What the template should make of it: a piece of the text, or a sentence.
         expected: String,
@@ -130,7 +130,7 @@ pub struct FindingDocument<'f> {
     line: Option<u32>,
     /// The character in the line, from 1; null if it is not known.
     column: Option<u32>,
-    /// The smallest conversation that shows it, as `unjinja render` takes it; null if none is needed.
+    /// The smallest conversation that shows it, as `unjinja render --as jinja2` takes it; null if none is needed.
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
     conversation: Option<&'f Value>,
     /// For response templates: the smallest output that shows it.

@@ -100,7 +100,7 @@ rules! {
     NOT_RENDERABLE = "not-renderable", Error, "A user message and an answer cannot be rendered.";
     NOT_READ_BACK = "not-read-back", Note, "The analysis cannot read back something that the template writes.";
     // What clients send.
-    NULL_CONTENT = "null-content", Error, "A turn of calls whose content is `null` fails, or `None` is written.";
+    NULL_CONTENT = "null-content", Error, "Where null reaches the template, a turn of calls whose content is `null` fails, or `None` is written.";
     MISSING_CONTENT = "missing-content", Error, "A turn of calls without the key `content` fails.";
     OBJECT_ARGUMENTS = "object-arguments", Error, "Arguments as an object fail; servers hand them over that way.";
     TEXT_ARGUMENTS = "text-arguments", Warning,

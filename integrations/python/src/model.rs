@@ -242,7 +242,7 @@ impl Model {
     ///         default leaves it to the template.
     ///     add_generation_prompt: Whether the text ends with the beginning of the assistant's turn.
     ///     as_given: True hands the messages over as they are given, and the text is then exactly that of `apply_chat_template` of
-    ///         Hugging Face: what the template does not read in this form is lost, or makes it fail.
+    ///         transformers 5.24: what the template does not read in this form is lost, or makes it fail.
     ///     variables: Any other keyword argument is a variable of the template; `Model.variables` lists them. Raises TypeError, with
     ///         the nearest name, if the template does not read it. What `apply_chat_template` takes and does not show to the
     ///         template, such as `tokenize`, has no effect. `now`, a `datetime.datetime`, is the time that the template is told with

@@ -105,6 +105,36 @@ def test_turns_of_released_templates_by_both_ways() -> None:
     assert len(wrong["template"]) <= 0.025 * tried["template"], wrong["template"][:10]
 
 
+SHAPES: dict[str, list[dict[str, Any]]] = {
+    "chat": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "?"}],
+    "null content": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": None, "tool_calls": [
+        {"id": "call_123ab", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]},
+        {"role": "tool", "tool_call_id": "call_123ab", "name": "get_weather", "content": None}],
+    "null keys": [{"role": "user", "content": "Hi", "name": None}, {"role": "assistant", "content": "Yes.", "tool_calls": None, "reasoning_content": None}],
+    **{name: [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes.", name: "Hm."}] for name in ("reasoning", "thinking", "reasoning_content")},
+    "two names": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes.", "thinking": "T", "reasoning": "R"}],
+    "empty": [],
+}
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_messages_as_given_are_rendered_as_there(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    there, here = tokenizer(source), Model.from_template(source, bos_token="<s>", eos_token="</s>")
+    for name, messages in SHAPES.items():
+        for tools in (None, TOOLS):
+            texts: list[str | None] = []
+            for render in (
+                lambda: there.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True),
+                lambda: str(here.render(messages, tools=tools, as_given=True)),
+            ):
+                try:
+                    texts.append(render())
+                except Exception:
+                    texts.append(None)
+            assert texts[0] == texts[1], name
+
+
 QWEN = next(path for path in TEMPLATES if path.stem == "qwen3")
 PYTHONIC = next(path for path in TEMPLATES if path.stem == "lines_of_calls")
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'

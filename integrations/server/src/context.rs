@@ -7,7 +7,12 @@ use unjinja_spec::{FormatSpec, WrittenTags};
 use crate::request::{ChatMessage, Request, ToolChoice};
 
 /// The variables of the template, and the tags that were written into messages for them. `thinking` is the value of its switch.
-pub(crate) fn context(request: &Request, spec: &FormatSpec, thinking: Option<bool>) -> (Value, Vec<WrittenTags>) {
+pub(crate) fn context(
+    request: &Request,
+    messages: &[ChatMessage],
+    spec: &FormatSpec,
+    thinking: Option<bool>,
+) -> (Value, Vec<WrittenTags>) {
     let mut context = request.template_variables.clone();
     if let Some(effort) = &request.reasoning_effort {
         context.entry("reasoning_effort").or_insert_with(|| effort.as_str().into());
@@ -16,7 +21,7 @@ pub(crate) fn context(request: &Request, spec: &FormatSpec, thinking: Option<boo
     if let Some(on) = thinking.filter(|_| !switch.is_empty()) {
         context.insert(switch.clone(), on.into());
     }
-    context.insert("messages".to_owned(), request.messages.iter().map(one).collect());
+    context.insert("messages".to_owned(), messages.iter().map(one).collect());
     if request.tool_choice != ToolChoice::None && !request.tools.is_empty() {
         context.insert("tools".to_owned(), request.tools.to_openai());
     }

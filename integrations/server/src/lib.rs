@@ -28,6 +28,6 @@ pub mod sse;
 pub use error::{AnthropicError, ApiError};
 pub use finish::{Finish, Usage};
 pub use ids::unique_id;
-pub use prepare::{Guarantee, LateSystem, Prepared};
-pub use request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
+pub use prepare::{BegunText, Guarantee, LateSystem, Prepared};
+pub use request::{BegunField, ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
 pub use unjinja_spec::{CallIdShape, CallIds, ModelIds};

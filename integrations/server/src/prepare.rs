@@ -7,8 +7,8 @@ use unjinja_spec::FormatSpec;
 
 use crate::context::context;
 use crate::error::ApiError;
-use crate::request::{ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
-use unjinja_spec::{CallIds, SystemPlace, WrittenTags};
+use crate::request::{BegunField, ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
+use unjinja_spec::{CallIds, ReasoningMode, SystemPlace, WrittenTags};
 
 /// What rendering, parsing and sampling need for a request.
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ pub struct Prepared {
     pub strict_format: bool,
     /// System messages in the middle of the conversation. Not every template has a place for them.
     pub late_system: LateSystem,
-    /// The beginning of the answer, which the model continues: the text of the last message.
-    pub prefill: Option<String>,
+    /// The beginning of the answer, if the model continues one. In `context`, it ends with a mark.
+    pub begun: Option<BegunText>,
     /// Makes the ids of the calls. Hand it to the writer of the response.
     pub call_ids: CallIds,
     /// How to sample.
@@ -114,6 +114,45 @@ impl Guarantee {
     }
 }
 
+/// The beginning of the answer, which the model continues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BegunText {
+    field: BegunField,
+    text: String,
+    /// No text of the conversation has it. A space is at its end.
+    mark: String,
+}
+
+impl BegunText {
+    /// What a request begins, and its messages with the mark.
+    fn of(request: &Request) -> Option<(Self, Vec<ChatMessage>)> {
+        let field = request.continues?;
+        let mut messages = request.messages.clone();
+        let has = |mark: &String| {
+            request.messages.iter().any(|m| {
+                m.begun(BegunField::Content).contains(mark.trim_end()) || m.reasoning.contains(mark.trim_end())
+            })
+        };
+        let mark = (0..).map(|number| format!("BEGUN_TEXT_ENDS_{number}. ")).find(|mark| !has(mark))?;
+        let last = messages.last_mut()?;
+        let text = last.begun(field).to_owned();
+        match field {
+            BegunField::Content => last.content = Some(text.clone() + &mark),
+            BegunField::Reasoning => last.reasoning.push_str(&mark),
+        }
+        Some((Self { field, text, mark }, messages))
+    }
+
+    /// The prompt up to where the begun text ends, as transformers finds it. `None` if the template changed that text.
+    fn cut<'t>(&self, whole: &'t str) -> Option<&'t str> {
+        let at = whole.rfind(self.mark.trim_end())?;
+        let kept = whole[at..].starts_with(&self.mark);
+        // A template that removes white space at the end of a text removed the space of the mark, too.
+        let cut = if kept { &whole[..at] } else { whole[..at].trim_end() };
+        cut.contains(self.text.trim()).then_some(cut)
+    }
+}
+
 impl Prepared {
     /// Renders the prompt, and tells parser and grammar how it ends: the model's output begins there. `render` renders the
     /// template with these variables. It is called twice: the second time without `add_generation_prompt`, because nothing else
@@ -130,7 +169,7 @@ impl Prepared {
         if let Value::Object(variables) = &mut without {
             variables.insert("add_generation_prompt".to_owned(), false.into());
         }
-        let Some(begun) = self.prefill.clone() else {
+        let Some(begun) = self.begun.clone() else {
             let prompt = render(&self.context)?;
             let before = render(&without)?;
             return Ok((self.prompt(spec.begun_by(&prompt, &before)), prompt));
@@ -140,14 +179,18 @@ impl Prepared {
         let last = |context: &mut Value| context.get_mut("messages").and_then(Value::as_array_mut).and_then(Vec::pop);
         last(&mut without);
         let before = render(&without)?;
-        let at = whole.rfind(begun.trim_end()).map(|at| at + begun.trim_end().len());
-        let prompt = match at.filter(|at| *at >= before.len() && !begun.trim().is_empty()) {
-            Some(at) => whole[..at].to_owned(),
+        let prompt = match begun.cut(&whole) {
+            Some(prompt) => prompt.to_owned(),
             // A template that changes past answers.
             None => {
                 let mut opened = self.context.clone();
                 last(&mut opened);
-                render(&opened)? + begun.trim_end()
+                let mut prompt = render(&opened)?;
+                let opener = spec.reasoning.start.as_str();
+                if begun.field == BegunField::Reasoning && !prompt.trim_end().ends_with(opener.trim_end()) {
+                    prompt.push_str(opener);
+                }
+                prompt + &begun.text
             }
         };
         Ok((self.prompt(spec.begun_by(&prompt, &before)), prompt))
@@ -211,7 +254,12 @@ impl Request {
         let strict_tools: Vec<String> = self.strict_tools.iter().filter(is_callable).cloned().collect();
         let is_strict = !strict_tools.is_empty();
         let guarantees = [(Guarantee::Call, demands_call), (Guarantee::Json, json), (Guarantee::Strict, is_strict)];
-        let (context, written) = context(self, spec, thinking);
+        if self.continues == Some(BegunField::Reasoning) && spec.reasoning.mode == ReasoningMode::None {
+            let cause = "the format of this model has no reasoning";
+            return Err(ApiError::unsupported("continue_final_message", cause, "continue the content"));
+        }
+        let (begun, marked) = BegunText::of(self).unzip();
+        let (context, written) = context(self, marked.as_deref().unwrap_or(&self.messages), spec, thinking);
         Ok(Prepared {
             model: self.model.clone(),
             call_ids: CallIds::of(spec).in_conversation(context.get("messages")),
@@ -228,7 +276,7 @@ impl Request {
                 .map(|(guarantee, _)| guarantee)
                 .collect(),
             late_system: LateSystem::of(&self.messages),
-            prefill: self.continues.then(|| self.messages.last()?.content.clone()).flatten(),
+            begun,
             strict_tools,
             strict_format: self.strict_format,
             sampling: self.sampling.clone(),

@@ -38,8 +38,8 @@ pub struct Request {
     pub template_variables: Map<String, Value>,
     /// How to sample.
     pub sampling: Sampling,
-    /// Whether the last message is the beginning of the answer, which the model continues.
-    pub continues: bool,
+    /// The field of the last message that is the beginning of the answer, if the model continues one.
+    pub continues: Option<BegunField>,
     /// Whether the response is to be streamed.
     pub stream: bool,
     /// The places of images, documents and the like, as JSON paths. A sentence replaces each: the model reads text only.
@@ -71,11 +71,56 @@ impl ChatMessage {
 }
 
 impl ChatMessage {
-    /// Whether a model can continue this: a text of the assistant without calls.
-    pub(crate) fn is_continued(&self) -> bool {
-        let text = self.content.as_deref().unwrap_or_default();
-        self.role == Role::Assistant && self.tool_calls.is_empty() && !text.trim().is_empty()
+    /// The content, if a model can continue it: a text of the assistant without calls.
+    pub(crate) fn continued(&self) -> Option<BegunField> {
+        self.can_continue(BegunField::Content).then_some(BegunField::Content)
     }
+
+    fn can_continue(&self, field: BegunField) -> bool {
+        self.role == Role::Assistant && self.tool_calls.is_empty() && !self.begun(field).trim().is_empty()
+    }
+
+    pub(crate) fn begun(&self, field: BegunField) -> &str {
+        match field {
+            BegunField::Content => self.content.as_deref().unwrap_or_default(),
+            BegunField::Reasoning => &self.reasoning,
+        }
+    }
+}
+
+/// The field of a message that the model continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BegunField {
+    /// The answer.
+    Content,
+    /// The reasoning. What the message has after it is left out.
+    Reasoning,
+}
+
+/// `continue_final_message`: true, or the name of the field that is continued, as transformers has it.
+pub(crate) fn continues(root: &RequestValue<'_>, messages: &[ChatMessage]) -> Result<Option<BegunField>, ApiError> {
+    const KEY: &str = "continue_final_message";
+    let field = match root.get(KEY) {
+        None => return Ok(None),
+        Some(place) => match place.value {
+            Value::Bool(false) => return Ok(None),
+            Value::Bool(true) => BegunField::Content,
+            Value::String(name) => match name.as_str() {
+                "content" => BegunField::Content,
+                "reasoning_content" | "reasoning" | "thinking" => BegunField::Reasoning,
+                _ => return Err(place.unknown("true, false, content, reasoning_content, reasoning, thinking")),
+            },
+            _ => return Err(place.expected("true, false or the name of a field")),
+        },
+    };
+    if messages.last().is_some_and(|message| message.can_continue(field)) {
+        return Ok(Some(field));
+    }
+    let cause = match field {
+        BegunField::Content => "the last message is no text of the assistant, so there is nothing to continue",
+        BegunField::Reasoning => "the last message has no reasoning of the assistant, so there is nothing to continue",
+    };
+    Err(ApiError::invalid(KEY, cause, "leave it out, or send such a message"))
 }
 
 /// Who speaks in a message.

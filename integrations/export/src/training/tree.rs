@@ -151,6 +151,8 @@ impl Reader<'_> {
         let kind = match (tag.kind, word) {
             (TagKind::Comment, _) => NodeKind::Silent(Effect::Nothing),
             (TagKind::Emit, _) => NodeKind::Emit(tag),
+            // Python collects the text of such a loop before it hands it on.
+            (_, "for") if content.split_whitespace().last() == Some("recursive") => self.skip(word, NodeKind::Opaque),
             (_, "if" | "for" | "with" | "generation" | "autoescape") => {
                 NodeKind::Block(self.block(tag, word, &content))
             }

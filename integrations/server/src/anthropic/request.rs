@@ -81,7 +81,7 @@ impl MessagesRequest {
             begun.sampling.settings.entry("thinking_token_budget").or_insert(budget.into());
         }
         let request = Request {
-            continues: messages.last().is_some_and(ChatMessage::is_continued),
+            continues: messages.last().and_then(ChatMessage::continued),
             messages,
             tools: tools(&root)?,
             tool_choice,
@@ -124,7 +124,7 @@ fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> Result<Vec<
     for place in &list {
         all.extend(messages(place, replaced)?);
     }
-    if all.last().is_some_and(|message| message.role == Role::Assistant && !message.is_continued()) {
+    if all.last().is_some_and(|message| message.role == Role::Assistant && message.continued().is_none()) {
         return Err(last.unsupported("a last message of the assistant that is no text is", "end with a user message"));
     }
     Ok(all)

@@ -115,7 +115,7 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
     let input = ask.ids.as_ref().map(|asked| asked.ids.len() as u64);
     let turn = |reply| {
         let (options, stops) = (parsing.clone(), sampling.stop.clone());
-        Some(TurnReader::new(&served, options, reply, stops, prepared.prefill.clone()).prompt_tokens(input))
+        Some(TurnReader::new(&served, options, reply, stops, prepared.begun.is_some()).prompt_tokens(input))
     };
     let turns = Reply::all(options, &prepared.model, &prepared.call_ids).into_iter().map(turn).collect();
     let asked = (ask.model.clone(), ask.any_name);

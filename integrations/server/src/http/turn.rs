@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use unjinja_dynamic::{Model, ModelStream};
-use unjinja_runtime::{DiagnosticKind, Event, Message, Options, Token};
+use unjinja_runtime::{Channel, DiagnosticKind, Event, Message, Options, Token};
 
 use super::encoding::Encoding;
 use super::models::ServedModel;
@@ -33,8 +33,8 @@ pub(crate) struct TurnReader {
     has_text: bool,
     /// The tokens of the prompt, if they are known here.
     input: Option<u64>,
-    /// What the client began of the answer, as far as the parser has not given it yet. The client has it already.
-    begun: String,
+    /// What the client began of the answer: it has that already.
+    begun: Begun,
     finish: Finish,
     usage: Option<Usage>,
     own: Duration,
@@ -66,7 +66,7 @@ impl TurnReader {
         options: Options,
         reply: Reply,
         client_stops: Vec<String>,
-        prefill: Option<String>,
+        continues: bool,
     ) -> Self {
         Self {
             stream: served.model.stream(&options),
@@ -80,7 +80,7 @@ impl TurnReader {
             tokens: None,
             has_text: false,
             input: None,
-            begun: prefill.unwrap_or_default().trim().to_owned(),
+            begun: if continues { Begun::Unread } else { Begun::Over },
             finish: Finish::Stop,
             usage: None,
             own: Duration::ZERO,
@@ -102,6 +102,9 @@ impl TurnReader {
     pub(crate) fn push(&mut self, piece: Piece, out: &mut String) {
         let began = Instant::now();
         self.reads_ids(&piece);
+        if !(piece.text.is_empty() && piece.ids.is_empty()) {
+            self.read_begun(out);
+        }
         let Self { stream, reply, message, begun, tokens, .. } = self;
         reply.logprobs(piece.logprobs);
         let mut emit = |token: Token<'_>| stream.push_token(token, |event| pass_on(event, begun, message, reply, out));
@@ -209,7 +212,19 @@ impl TurnReader {
         ended
     }
 
+    /// Lets the parser read what the prompt has of the turn. The client does not get its text again. A call that it began is
+    /// delivered whole: only then can it be made.
+    fn read_begun(&mut self, out: &mut String) {
+        let Self { stream, reply, message, begun, .. } = self;
+        if !matches!(begun, Begun::Unread) {
+            return;
+        }
+        stream.push("", |event| pass_on(event, begun, message, reply, out));
+        *begun = Begun::Held(String::from_utf8_lossy(stream.held()).into_owned(), stream.channel());
+    }
+
     fn settle(&mut self, out: &mut String) {
+        self.read_begun(out);
         let Self { stream, reply, message, begun, .. } = self;
         stream.finish(|event| pass_on(event, begun, message, reply, out));
     }
@@ -219,20 +234,54 @@ impl TurnReader {
     }
 }
 
-fn pass_on(event: Event<'_>, begun: &mut String, message: &mut Message, reply: &mut Reply, out: &mut String) {
-    let event = match event {
-        Event::Content(text) if !begun.is_empty() => {
-            let known = begun.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
-            let is_same = known == begun.len() || known == text.len();
-            let rest = if is_same { &text[known..] } else { text };
-            begun.drain(..if is_same { known } else { begun.len() });
-            if rest.is_empty() {
-                return;
-            }
-            Event::Content(rest)
+/// What the client began of the answer, and the parser does not give yet.
+enum Begun {
+    /// All of it: the parser has not read it.
+    Unread,
+    /// The end of it, which waits for what follows, and the channel that it was read in.
+    Held(String, Option<Channel>),
+    /// Nothing.
+    Over,
+}
+
+impl Begun {
+    /// The part of a text that the client does not have.
+    fn added<'t>(&mut self, text: &'t str, channel: Option<Channel>) -> &'t str {
+        let Self::Held(held, of) = self else { return if matches!(self, Self::Over) { text } else { "" } };
+        if channel.is_some() && of.is_some() && channel != *of {
+            *self = Self::Over;
+            return text;
         }
-        event => event,
+        // White space before a text may have been part of a marker.
+        if !text.starts_with(char::is_whitespace) {
+            *held = held.trim_start().to_owned();
+        }
+        let known = held.char_indices().zip(text.chars()).find(|((_, one), other)| one != other);
+        let known = known.map_or(held.len().min(text.len()), |((at, _), _)| at);
+        if known < held.len() && known == text.len() {
+            held.drain(..known);
+        } else {
+            *self = Self::Over;
+        }
+        &text[known..]
+    }
+}
+
+fn pass_on(event: Event<'_>, begun: &mut Begun, message: &mut Message, reply: &mut Reply, out: &mut String) {
+    let event = match event {
+        Event::Content(text) => Event::Content(begun.added(text, Some(Channel::Content))),
+        Event::Reasoning(text) => Event::Reasoning(begun.added(text, Some(Channel::Reasoning))),
+        Event::Unparsed(text) => Event::Unparsed(begun.added(text, None)),
+        event => {
+            if matches!((&event, &begun), (Event::ToolCallStart { .. }, Begun::Held(..))) {
+                *begun = Begun::Over;
+            }
+            event
+        }
     };
+    if matches!(event, Event::Content("") | Event::Reasoning("") | Event::Unparsed("")) {
+        return;
+    }
     message.apply(&event);
     reply.event(&event, out);
 }

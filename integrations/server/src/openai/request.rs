@@ -7,7 +7,7 @@ use super::message::{Called, message};
 use crate::error::ApiError;
 use crate::prepare::Prepared;
 use crate::request::{
-    ChatMessage, Request, ResponseFormat, Sampling, ToolChoice, read_from_json, read_tools, stop_texts, strict_tools,
+    Request, ResponseFormat, Sampling, ToolChoice, continues, read_from_json, read_tools, stop_texts, strict_tools,
 };
 use crate::request_value::RequestValue;
 use unjinja_spec::FormatSpec;
@@ -76,10 +76,11 @@ impl ChatRequest {
         if messages.is_empty() {
             return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
         }
-        let continues = root.get_bool("continue_final_message")?.unwrap_or(false);
-        if continues && !messages.last().is_some_and(ChatMessage::is_continued) {
-            let cause = "the last message is no text of the assistant, so there is nothing to continue";
-            return Err(ApiError::invalid("continue_final_message", cause, "leave it out, or send such a message"));
+        let continues = continues(&root, &messages)?;
+        if let (Some(place), None) =
+            (root.get("add_generation_prompt").filter(|place| place.value == &json!(false)), continues)
+        {
+            return Err(place.unsupported("a prompt that opens no turn is", "leave it out"));
         }
         let max = root.get_count("max_completion_tokens", 1)?.or(root.get_count("max_tokens", 1)?);
         let request = Request {
@@ -131,10 +132,6 @@ fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
         if place.value != "text" {
             return Err(place.unsupported("other output than text is", "leave it out"));
         }
-    }
-    let continues = root.get_bool("continue_final_message")?.unwrap_or(false);
-    if let Some(place) = root.get("add_generation_prompt").filter(|place| place.value == &json!(false) && !continues) {
-        return Err(place.unsupported("a prompt that opens no turn is", "leave it out"));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::input::conversation;
 use crate::error::ApiError;
 use crate::openai::{function_name, is_strict, json_format, tool_word};
 use crate::prepare::Prepared;
-use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, read_from_json};
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, continues, read_from_json};
 use crate::request_value::RequestValue;
 use unjinja_spec::FormatSpec;
 
@@ -60,7 +60,7 @@ const IGNORED: &str = "client_metadata max_tool_calls metadata prompt_cache_key 
     service_tier store user";
 
 /// Fields that are read below.
-const READ: &str = "background chat_template_kwargs conversation include input instructions max_output_tokens model \
+const READ: &str = "background chat_template_kwargs continue_final_message conversation include input instructions max_output_tokens model \
     parallel_tool_calls previous_response_id prompt reasoning stop stream stream_options text tool_choice tools \
     top_logprobs truncation moderation";
 
@@ -105,6 +105,7 @@ impl ResponsesRequest {
         let top = crate::openai::top_logprobs(&root)?.unwrap_or(0);
         let logprobs = (top > 0 || includes("message.output_text.logprobs")).then_some(top);
         let request = Request {
+            continues: continues(&root, &messages)?,
             messages,
             tool_choice: tool_choice(&root)?,
             tools: offered.tools,

@@ -56,27 +56,108 @@ async fn the_tokens_of_reasoning_are_counted() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What a client began, what the model adds, and what the answer has of it: reasoning, content, and the arguments of a call.
+const BEGUN: [(&str, &str, &str, &str, [&str; 3]); 14] = [
+    ("qwen3", "content", "It is in", " Paris.", ["", " Paris.", ""]),
+    // The prompt has the reasoning of the same message before it.
+    ("qwen3", "both", "It is in", " Paris.", ["", " Paris.", ""]),
+    // Texts that the template writes too, in the end of the turn and before it.
+    ("qwen3", "content", "<", " see.", ["", " see.", ""]),
+    ("qwen3", "content", "end", "less.", ["", "less.", ""]),
+    ("hermes", "content", "assistant", "ship.", ["", "ship.", ""]),
+    // White space at both ends.
+    ("hermes", "content", "Let me ", "look.", ["", "look.", ""]),
+    ("hermes", "content", " Let me", " look.", ["", " look.", ""]),
+    ("hermes", "content", "```py\n", "x = 1", ["", "x = 1", ""]),
+    ("qwen3", "content", "```py\n", "\nx = 1", ["", "\nx = 1", ""]),
+    ("qwen3", "reasoning_content", "Hm, ", "so.\n</think>\n\nHi.", ["so.", "Hi.", ""]),
+    ("qwen3", "thinking", "Hm", "\n</think>\n\nHm", ["", "Hm", ""]),
+    ("qwen3", "content", "<think>\nHm", ", so.\n</think>\n\nHi.", [", so.", "Hi.", ""]),
+    // A call is delivered whole.
+    (
+        "qwen3",
+        "content",
+        "Well.\n<tool_call>\n{\"name\": \"get_w",
+        "eather\", \"arguments\": {}}\n</tool_call>",
+        ["", "", "{}"],
+    ),
+    (
+        "qwen3",
+        "content",
+        "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"L",
+        "A\"}}\n</tool_call>",
+        ["", "", "{\"city\": \"LA\"}"],
+    ),
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_model_continues_an_answer_that_the_client_began() -> Result<(), Failure> {
-    let proxy = Running::simple(" Paris, and not in Rome.<|im_end|>", |_| {}).await?;
-    let messages = json!([{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "It is in"}]);
-    let more =
-        json!({"messages": messages, "tools": [], "continue_final_message": true, "add_generation_prompt": false});
-    let (status, answer) = proxy.json(CHAT, &chat(more)).await?;
-    assert_eq!(
-        (status, &answer["choices"][0]["message"]["content"]),
-        (200, &json!(" Paris, and not in Rome.")),
-        "{answer}"
-    );
-    let first = prompt(&proxy);
-    assert!(first.ends_with("It is in") && first.matches("<|im_start|>assistant").count() == 1, "{first}");
-    let body = json!({"model": "qwen3", "max_tokens": 9, "messages": messages});
-    let (status, answer) = proxy.json("/v1/messages", &body).await?;
-    assert_eq!((status, &answer["content"][0]["text"]), (200, &json!(" Paris, and not in Rome.")), "{answer}");
-    assert_eq!(prompt(&proxy), first);
-    let more = json!({"continue_final_message": true});
-    let (status, error) = proxy.json(CHAT, &chat(more)).await?;
-    assert_eq!((status, &error["error"]["param"]), (400, &json!("continue_final_message")), "{error}");
+    for (model, field, begun, output, [reasoning, content, arguments]) in BEGUN {
+        let replay = Replay {
+            outputs: [(model.to_owned(), vec![format!("{output}<|im_end|>")])].into(),
+            asked: Some(Mutex::default()),
+            ..Replay::default()
+        };
+        let proxy = Running::start(replay, vec![loaded(model)?], UpstreamApi::OpenAi, |_| {}).await?;
+        let written = match field {
+            "thinking" => "reasoning",
+            "both" => "content",
+            field => field,
+        };
+        let mut last = json!({"role": "assistant", "content": ""});
+        last[written] = begun.into();
+        if field == "both" {
+            last["reasoning_content"] = "Earlier.".into();
+        }
+        let messages = json!([{"role": "user", "content": "Where?"}, last]);
+        let what = if written == "content" { json!(true) } else { json!(field) };
+        let body = chat(json!({"model": model, "messages": messages, "continue_final_message": what,
+            "add_generation_prompt": false}));
+        let (status, answer) = proxy.json(CHAT, &body).await?;
+        let message = &answer["choices"][0]["message"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let told = |message: &Value| {
+            ["reasoning_content", "content"]
+                .map(|key| text(&message[key]))
+                .into_iter()
+                .chain([text(&message["tool_calls"][0]["function"]["arguments"])])
+                .collect::<Vec<_>>()
+        };
+        let case = format!("{model} {begun:?}: {answer}");
+        assert_eq!(
+            (status, told(message)),
+            (200, [reasoning, content, arguments].map(str::to_owned).to_vec()),
+            "{case}"
+        );
+        let first = prompt(&proxy);
+        assert!(first.ends_with(begun) && first.matches("<|im_start|>assistant").count() == 1, "{first:?}");
+        if field != "content" {
+            continue;
+        }
+        let tools = json!([{"name": "get_weather", "input_schema": body["tools"][0]["function"]["parameters"]}]);
+        let asked = json!({"model": model, "max_tokens": 9, "messages": messages, "tools": tools});
+        let (_, answer) = proxy.json("/v1/messages", &asked).await?;
+        assert_eq!(prompt(&proxy), first);
+        let of = |kind: &str, key: &str| {
+            let mut blocks = answer["content"].as_array().into_iter().flatten().filter(|block| block["type"] == kind);
+            blocks.next().map(|block| block[key].clone()).unwrap_or_default()
+        };
+        let input = of("tool_use", "input");
+        let input = if input.is_null() { String::new() } else { input.to_string() };
+        let told = [text(&of("thinking", "thinking")), text(&of("text", "text")), input];
+        assert_eq!(told, [reasoning, content, &arguments.replace(": ", ":")].map(str::to_owned), "{answer}");
+        let asked = json!({"model": model, "input": messages, "continue_final_message": true, "tools": []});
+        let (_, answer) = proxy.json("/v1/responses", &asked).await?;
+        let blocks = answer["output"].as_array().into_iter().flatten().filter(|block| block["type"] == "message");
+        let said: String = blocks.map(|block| text(&block["content"][0]["text"])).collect();
+        assert!(said == content || !arguments.is_empty(), "{answer}");
+    }
+    let proxy = Running::simple("", |_| {}).await?;
+    for what in [json!(true), json!("reasoning"), json!("name"), json!(1)] {
+        let more = json!({"continue_final_message": what});
+        let (status, error) = proxy.json(CHAT, &chat(more)).await?;
+        assert_eq!((status, &error["error"]["param"]), (400, &json!("continue_final_message")), "{error}");
+    }
     Ok(())
 }
 
