@@ -100,15 +100,18 @@ fn only_if_true(source: &str, field: &str) -> Vec<(std::ops::Range<usize>, Strin
     of_field(source, field).filter_map(asked).collect()
 }
 
-/// `'tool_calls' in message` → `message.tool_calls`, and `message.tool_calls is defined` → `message.tool_calls`.
+/// `'tool_calls' in message` → `message.tool_calls`, with `not in` → `not message.tool_calls`, and `message.tool_calls is defined` →
+/// `message.tool_calls`.
 fn if_tool_calls(source: &str) -> Vec<String> {
     let mut changes = only_if_true(source, "tool_calls");
     for read in field_reads(source) {
         let before = source.get(..read.range.start).unwrap_or_default();
         let text = source.get(read.range.clone()).unwrap_or_default();
-        let literal = ["'tool_calls' in ", "\"tool_calls\" in "].into_iter().find(|words| before.ends_with(words));
-        if let Some(words) = literal {
-            changes.push((read.range.start - words.len()..read.range.end, format!("{text}.tool_calls")));
+        for (words, asks) in [("'tool_calls' in ", ""), ("'tool_calls' not in ", "not ")] {
+            let found = [words.to_owned(), words.replace('\'', "\"")].into_iter().find(|words| before.ends_with(words));
+            changes.extend(
+                found.map(|words| (read.range.start - words.len()..read.range.end, format!("{asks}{text}.tool_calls"))),
+            );
         }
     }
     changes.sort_by_key(|(range, _)| range.start);

@@ -79,22 +79,24 @@ fn a_fault_at_several_places_is_repaired_at_all_or_none() -> Result<(), Failure>
         {%- else %}<|call|>{{ call.function.name }}:{{ call.function.arguments | tojson }}{% endif -%}<|done|>\n";
     let calls = format!("{{%- for call in message.tool_calls or [] -%}}\n{first}{{%- endfor -%}}\n");
     let last = "{%- if 'tool_calls' in message and loop.last %}<|last|>{% endif -%}\n\
-        {%- if 'tool_calls' in message and message.content and not loop.last %}<|past|>{% endif -%}\n";
+        {%- if 'tool_calls' not in message and not loop.last %}<|past|>{% endif -%}\n";
     let source = template("message.content or ''", &format!("{calls}{last}"));
     for id in ["text-arguments", "empty-tool-calls"] {
         let named: Vec<_> = RULES.iter().copied().filter(|rule| rule.id == id).collect();
         let repaired = fix(&Template::parse("chat.jinja", &source)?, &LintOptions::default(), &named);
         assert_eq!(rules(&repaired), [id]);
-        let left = ["{{ call.function.arguments | tojson }}", "'tool_calls' in message"]
+        let left = ["{{ call.function.arguments | tojson }}", "'tool_calls' "]
             .map(|place| repaired.source.matches(place).count());
         assert_eq!(left, if id == "text-arguments" { [0, 2] } else { [2, 0] }, "{}", repaired.source);
     }
-    // What cannot be repaired at one place is left at all: the filter hides what it is of.
+    // Where one place cannot be repaired, all are left.
     let hidden = source.replace(
         "{%- else %}<|call|>{{ call.function.name }}:{{ call.function.arguments | tojson }}",
         "{%- else \
         %}{% set all = call.function %}<|call|>{{ all.name }}:{{ all['arg' ~ 'uments'] | tojson }}",
     );
+    let found = lint(&Template::parse("chat.jinja", &hidden)?, &LintOptions::default());
+    assert!(found.iter().any(|finding| finding.rule.id == "text-arguments"), "{found:?}");
     assert!(!rules(&self::repaired(&hidden)?).contains(&"text-arguments"));
     Ok(())
 }

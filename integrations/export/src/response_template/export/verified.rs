@@ -107,7 +107,7 @@ fn tried(draft: Draft, spec: &FormatSpec, verification: &Verification) -> Result
     if template.has_field("tool_calls") {
         notes.push("arguments do not stream: every reader gives them when the call is complete".to_owned());
     }
-    if from_spec::ends(spec).is_empty() {
+    if spec.turn.end.trim().is_empty() && spec.tokens.eos.is_none() {
         let next = "export tokenizer_config.json or GGUF, which say what `eos_token` is";
         notes.push(format!(
             "no token is known that ends a turn, so one that the model writes stays in the content: {next}"
