@@ -89,6 +89,13 @@ impl Style {
         }
     }
 
+    /// The result of the call with this number in its turn.
+    pub(crate) fn result(self, number: usize, call: &Call, text: &str) -> Value {
+        json!({
+            "role": "tool", "tool_call_id": self.id(number, call), "name": call.name, "content": self.content(text),
+        })
+    }
+
     fn id(self, number: usize, call: &Call) -> String {
         match self.needs.ids {
             CallIdForm::Any | CallIdForm::Nine => call.id.clone(),

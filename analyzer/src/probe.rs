@@ -84,7 +84,13 @@ impl<'t> Probe<'t> {
     /// One render. Its steps count towards the common limit.
     fn run(&self, context: &Value, options: RenderOptions) -> Rendered {
         if let Some(limit) = self.limit() {
-            return Rendered { result: Err(limit), reads: Reads::default(), steps: 0, labels: None };
+            return Rendered {
+                result: Err(limit),
+                reads: Reads::default(),
+                steps: 0,
+                labels: None,
+                refused_by_transformers: None,
+            };
         }
         self.renders.set(self.renders.get() + 1);
         let mut limits = self.template.limits().clone();

@@ -16,8 +16,8 @@ use unjinja_build::{Source, SourceExt};
 use unjinja_dynamic::{Loaded, Origin};
 use unjinja_export::response_template::find;
 use unjinja_lint::{
-    Finding, LintOptions, RESPONSE_RULES, RULES, Repaired, Rule, Severity, can_fix, fix, lint, lint_response_template,
-    syntax_error,
+    Finding, LintOptions, RESPONSE_RULES, RULES, Repaired, Rule, Severity, can_fix, fix, fix_changes_prompts, lint,
+    lint_response_template, syntax_error,
 };
 use unjinja_render::{Template, TemplateError};
 use unjinja_spec::FormatSpec;
@@ -34,12 +34,14 @@ use config::{Config, Configs, Verdict};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Templates: files, folders of them, or `-`.
-    #[arg(required_unless_present = "explain")]
+    /// Templates: files, folders of them, or `-`; without any, those of this folder.
     paths: Vec<PathBuf>,
     /// Say why this rule matters, with an example and what to do.
     #[arg(long, value_name = "RULE", value_parser = rule, conflicts_with = "paths")]
     explain: Option<Rule>,
+    /// List all rules: the name, how bad a finding is at worst, whether --fix can repair it, and what it says.
+    #[arg(long, conflicts_with_all = ["paths", "explain"])]
+    rules: bool,
     /// Only this rule; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     rule: Vec<Rule>,
@@ -57,12 +59,13 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// Repair what can be repaired, in the files of the templates. A change is only made if renders show that it repairs the finding
-    /// and changes nothing else.
+    /// at all places and changes nothing else. `prefix-changes` is repaired only if --rule names it: that changes which reasoning
+    /// ordinary conversations have.
     #[arg(long)]
     fix: bool,
-    /// Print the changes that --fix would make, and make none. The exit code is 1 if there are any, and for a template that cannot be
-    /// parsed or rendered.
-    #[arg(long, conflicts_with_all = ["fix", "format"])]
+    /// Print the changes that --fix would make, and make none, with --fix too. The exit code is 1 if there are any, and for a template
+    /// that cannot be parsed or rendered.
+    #[arg(long, conflicts_with = "format")]
     diff: bool,
     /// Print findings of this level and above.
     #[arg(long, value_enum, default_value = "note")]
@@ -128,17 +131,24 @@ fn rule(id: &str) -> Result<Rule, String> {
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     if let Some(rule) = arguments.explain {
         let (about, text) = (rule.about, rule.explanation());
-        let fix =
-            if can_fix(rule) { "\n\n`unjinja lint --fix` can repair many templates with this finding." } else { "" };
+        let named = if fix_changes_prompts(rule) { format!(" --rule {}", rule.id) } else { String::new() };
+        let fix = match can_fix(rule) {
+            true => format!("\n\n`unjinja lint --fix{named}` can repair many templates with this finding."),
+            false => String::new(),
+        };
         writeln!(std::io::stdout(), "{} ({}): {about}\n\n{text}{fix}", rule.id, rule.severity.name())?;
         return Ok(());
     }
-    let templates = input::templates(&arguments.paths)?;
+    if arguments.rules {
+        return list(&mut std::io::stdout());
+    }
+    let here = [PathBuf::from(".")];
+    let templates = input::templates(if arguments.paths.is_empty() { &here } else { &arguments.paths })?;
     arguments.parser.for_templates(templates.len())?;
     let progress = ui.progress(templates.len());
     let configs = Configs::new(arguments.config.as_deref(), ui);
     let mut all = Vec::new();
-    let mut changed = 0;
+    let (mut changed, mut fixable) = (0, 0);
     for source in templates {
         let mut source = source.map_err(|error| Failure::Input(error.to_string()))?;
         progress.set_message(source.file());
@@ -148,7 +158,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         let config = configs.of(&source.path)?;
         let mut findings = of_template(&source, &prepared, found, &config, arguments);
         let wants = arguments.fix || arguments.diff;
-        let mended = if wants { prepared.repaired(&findings) } else { None };
+        let mended = if wants { prepared.repaired(&findings, &arguments.rule) } else { None };
         progress.inc(1);
         if let Some(repaired) = mended {
             if arguments.diff {
@@ -160,13 +170,18 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
                 findings = of_template(&source, &Prepared::of(&source, arguments)?, found, &config, arguments);
             }
         }
+        // Only people are told how much can be repaired: that has to be tried.
+        let counts = arguments.format == LintFormat::Human && !wants && !ui.quiet;
+        let repaired = if counts { prepared.repaired(&findings, &[]) } else { None };
+        let is_repaired = |finding: &&Finding| repaired.as_ref().is_some_and(|it| it.rules.contains(&finding.rule));
+        fixable += findings.iter().filter(is_repaired).count();
         all.push(Checked { source, response: response.map(|(path, _)| path), findings });
     }
     progress.finish_and_clear();
     if arguments.diff {
         return end_of_diff(changed, &all);
     }
-    print(&all, arguments.format, ui)?;
+    print(&all, fixable, arguments.format, ui)?;
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let is_bad = |checked: &&Checked| checked.findings.iter().any(|finding| finding.severity >= least);
     match all.iter().filter(is_bad).count() {
@@ -178,12 +193,28 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
 }
 
-fn print(all: &[Checked], format: LintFormat, ui: Ui) -> Done {
+/// All rules, one in a line.
+fn list(out: &mut impl Write) -> Done {
+    for rule in RULES.iter().chain(RESPONSE_RULES) {
+        let fix = match (can_fix(*rule), fix_changes_prompts(*rule)) {
+            (true, false) => "fix",
+            (true, true) => "fix if named",
+            _ => "",
+        };
+        writeln!(out, "{:<27} {:<8} {fix:<13} {}", rule.id, rule.severity.name(), rule.about)?;
+    }
+    Ok(())
+}
+
+fn print(all: &[Checked], fixable: usize, format: LintFormat, ui: Ui) -> Done {
     let counts = findings::counts(all.iter().flat_map(|checked| &checked.findings).map(|finding| finding.severity));
     let templates = if all.len() == 1 { "1 template".to_owned() } else { format!("{} templates", all.len()) };
     let findings = Findings {
         heading: format!("Chat templates: {counts}"),
-        summary: format!("{templates}: {counts}"),
+        summary: format!(
+            "{templates}: {counts}{}",
+            if fixable > 0 { format!("; {fixable} fixable with --fix") } else { String::new() }
+        ),
         groups: all.iter().map(Checked::group).collect(),
         remarks: Vec::new(),
         accept: None,
@@ -258,9 +289,10 @@ impl Prepared {
         Ok(Prepared { loaded, template, options })
     }
 
-    /// The template with repairs of these findings, if there are any.
-    fn repaired(&self, findings: &[Finding]) -> Option<Repaired> {
-        let rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
+    /// The template with repairs of these findings, if there are any. Some repairs are only made for rules that are named.
+    fn repaired(&self, findings: &[Finding], named: &[Rule]) -> Option<Repaired> {
+        let rules = findings.iter().map(|finding| finding.rule);
+        let rules: Vec<Rule> = rules.filter(|rule| !fix_changes_prompts(*rule) || named.contains(rule)).collect();
         let repaired = fix(self.template.as_ref().ok()?, &self.options, &rules);
         (!repaired.rules.is_empty()).then_some(repaired)
     }

@@ -33,7 +33,6 @@ impl Model {
     /// their markers, and the token that ends the turn. `tokens` are the control tokens that the template wrote, in order.
     ///
     /// ```
-    /// use unjinja_dynamic::authors::PromptWriters;
     /// use unjinja_dynamic::{Conversation, Model};
     ///
     /// let model = Model::from_template("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}\
@@ -42,7 +41,7 @@ impl Model {
     /// let prompt = model.render_labelled(&Conversation::new(turn.to_vec()).generation_prompt(false))?;
     /// let tokens: Vec<_> = prompt.text.match_indices("<|end|>").map(|(at, text)| at..at + text.len()).collect();
     /// let parts = model.prompt_parts(&prompt);
-    /// let written = model.written_by_model(&prompt, &parts, &PromptWriters::new(&prompt, &|_| false), &tokens);
+    /// let written = model.written_by_model(&prompt, &parts, &tokens);
     /// assert_eq!(&prompt.text[written[0][0].clone()], "Hi!<|end|>");
     /// # Ok::<(), unjinja_dynamic::ModelError>(())
     /// ```
@@ -50,13 +49,11 @@ impl Model {
         &self,
         prompt: &LabelledPrompt,
         parts: &PromptParts,
-        writers: &PromptWriters<'_>,
         tokens: &[Range<usize>],
     ) -> Vec<Vec<Range<usize>>> {
         let rendered = written::Rendered {
             text: &prompt.text,
             parts,
-            writers,
             spec: self.spec(),
             generation_prompt: &self.generation_prompt(prompt),
             tokens,
@@ -64,6 +61,17 @@ impl Model {
             done_end: &|message| told::end_of(self, prompt, message + 1, false),
         };
         rendered.by_model(&prompt.context)
+    }
+
+    /// The control tokens at which the model stops although they begin the next message: where no text ends a turn. `turns` are those of
+    /// [`written_by_model`](Self::written_by_model), which do not have them.
+    pub fn stops(
+        &self,
+        prompt: &LabelledPrompt,
+        turns: &[Vec<Range<usize>>],
+        tokens: &[Range<usize>],
+    ) -> Vec<Range<usize>> {
+        written::stops(self.spec(), &prompt.text, turns, tokens)
     }
 
     /// The whole prompt in pieces: whose message each is, what it is, and whether the model writes it. No tokenizer is asked: what looks
@@ -88,8 +96,10 @@ impl Model {
         let tokens = LikelyTokens::of(self.parsed_template()?, self.spec());
         let parts = self.prompt_parts(prompt);
         let writers = PromptWriters::new(prompt, &|text| tokens.contains(text));
-        let turns = self.written_by_model(prompt, &parts, &writers, &tokens.written(prompt, &writers));
-        let by_model: Vec<Range<usize>> = turns.into_iter().flatten().collect();
+        let tokens = tokens.written(prompt, &writers);
+        let turns = self.written_by_model(prompt, &parts, &tokens);
+        let stops = self.stops(prompt, &turns, &tokens);
+        let by_model: Vec<Range<usize>> = turns.into_iter().flatten().chain(stops).collect();
         Ok(pieces::pieces(prompt.text.len(), &parts, &by_model))
     }
 

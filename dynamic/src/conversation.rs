@@ -82,6 +82,11 @@ impl Conversation {
         self
     }
 
+    /// The tools that the request offers, if any.
+    pub fn offered_tools(&self) -> Option<&Value> {
+        self.variables.get("tools").filter(|tools| tools.is_array())
+    }
+
     /// Switches thinking on or off with the variable that the template reads for it (`reasoning.switch` of the spec). It
     /// does nothing if the template has no such variable.
     pub fn thinking(mut self, on: bool) -> Self {

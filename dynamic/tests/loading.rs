@@ -269,6 +269,7 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
     crowded.alternatives.insert(MarkerKey::CallStart, (0..80).map(|n| format!("<call_{n}>")).collect());
     let cases: Vec<Case> = vec![
         (error(Model::from_file(folder.join("none.jinja"))), "none.jinja", "No such file", "check the path"),
+        (error(Model::from_file("No-Owner/no-model")), "no-model", "No such file", "nothing is downloaded"),
         (error(Model::from_file(folder.join("none.toml"))), "none.toml", "No such file", "check the path"),
         (error(Model::from_gguf(folder.join("none.gguf"))), "none.gguf", "No such file", "check the path"),
         (error(Model::from_gguf(folder.join("good.jinja"))), "good.jinja", "no", "as a file or a folder"),

@@ -57,6 +57,8 @@ pub(crate) struct Run {
     /// Present if the render is labelled.
     marks: Option<RefCell<Marks>>,
     changing: RefCell<Vec<Rc<dyn Clear>>>,
+    /// What the template used first that transformers refuses.
+    refused: Cell<Option<&'static str>>,
 }
 
 impl Run {
@@ -71,8 +73,19 @@ impl Run {
             reads: None,
             marks: None,
             changing: RefCell::default(),
+            refused: Cell::new(None),
             limits,
         }
+    }
+
+    /// Notes something that transformers refuses.
+    pub(crate) fn refused_by_transformers(&self, what: &'static str) {
+        self.refused.set(self.refused.get().or(Some(what)));
+    }
+
+    /// What the template used first that transformers refuses.
+    pub(crate) fn refused(&self) -> Option<&'static str> {
+        self.refused.get()
     }
 
     /// Records the reads of this render.

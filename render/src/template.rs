@@ -156,6 +156,9 @@ pub struct Rendered {
     pub labels: Option<Labels>,
     /// The steps that the render took; see [`Limits::fuel`].
     pub steps: u64,
+    /// Why transformers refuses to render this, in words, where the text is rendered here: a method that changes a value (its sandbox
+    /// forbids them), a filter that it does not have, or a template that fails because `tools` is None.
+    pub refused_by_transformers: Option<String>,
 }
 
 impl Template {
@@ -298,8 +301,13 @@ impl Template {
         let limits = &Limits { fuel: limits.fuel.saturating_sub(rendered.steps), ..limits.clone() };
         let without = self.rendered(context, options, limits, NotGiven::Undefined);
         let steps = rendered.steps + without.steps;
-        let better = if without.result.is_ok() { without } else { rendered };
-        Rendered { steps, ..better }
+        match &rendered.result {
+            Err(error) if without.result.is_ok() => {
+                let refusal = Some(format!("it fails where `tools` or `documents` is None: {}", error.message()));
+                Rendered { steps, refused_by_transformers: refusal, ..without }
+            }
+            _ => Rendered { steps, ..rendered },
+        }
     }
 
     /// One render, on a stack that is large enough.
@@ -326,6 +334,7 @@ impl Template {
                 reads: Reads::default(),
                 labels: options.label.then(Labels::default),
                 steps: steps_on_panic,
+                refused_by_transformers: None,
             },
         }
     }
@@ -354,13 +363,18 @@ impl Template {
             .and_then(|map| statements::template(Interpreter::new(&run, map), &self.body))
             .map_err(|fault| self.error(fault));
         let (steps, too_deep) = (limits.fuel - run.left(), shallower && run.went_too_deep());
+        let refused = run.refused().filter(|_| result.is_ok());
         let (result, marks) = match result.map(Buffer::into_parts) {
             Ok((text, marks)) => (Ok(text), marks),
             Err(error) => (Err(error), BufferMarks::default()),
         };
         let (reads, labels) = run.finish(&marks.pieces, &marks.items, result.as_ref().map_or(0, String::len));
         let labels = labels.map(|labels| Labels { statements: marks.statements, ..labels });
-        Attempt { rendered: Rendered { result, reads, labels, steps }, too_deep }
+        let refused_by_transformers = refused.map(|what| match what {
+            "from_json" => "it has no filter `from_json`".to_owned(),
+            method => format!("its sandbox forbids `{method}`, which changes a value"),
+        });
+        Attempt { rendered: Rendered { result, reads, labels, steps, refused_by_transformers }, too_deep }
     }
 
     fn error(&self, fault: Fault) -> RenderError {

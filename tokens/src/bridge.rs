@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::Conversation;
-use unjinja_runtime::{Message, Options, Token};
+use unjinja_runtime::{Message, Options, Token, Tools};
 
 use crate::encoder::{Encoded, Encoder};
 use crate::error::TokensError;
@@ -59,7 +59,11 @@ impl Encoder {
         new_messages: &Value,
     ) -> Result<Bridge, TokensError> {
         let conversation = conversation.clone().generation_prompt(true);
-        let options = Options::new().generation_prompt(self.model().prompt(&conversation)?.turn());
+        let mut options = Options::new().generation_prompt(self.model().prompt(&conversation)?.turn());
+        // Where JSON alone announces a call, its name must be offered. A template may take tools of another form.
+        if let Some(Ok(tools)) = conversation.offered_tools().map(Tools::from_openai) {
+            options = options.tools(&tools);
+        }
         let prompt = self.encode(&conversation)?;
         let read = self.decode(sampled, &options).message;
         let turn = as_message(&read, new_messages);

@@ -272,8 +272,9 @@ impl Encoder {
         // A tokenizer may have no token for what ends a turn or a call. The model then writes it letter by letter.
         tokens.extend(self.ends.iter().flat_map(|ends| ends.written(prompt, writers)));
         tokens.sort_by_key(|range| (range.end, range.start));
-        let turns = self.model.written_by_model(prompt, &parts, writers, &tokens);
-        let mut by_model: Vec<Range<usize>> = turns.iter().flatten().cloned().collect();
+        let turns = self.model.written_by_model(prompt, &parts, &tokens);
+        let stops = self.model.stops(prompt, &turns, &tokens);
+        let mut by_model: Vec<Range<usize>> = turns.iter().flatten().cloned().chain(stops).collect();
         by_model.sort_by_key(|range| range.start);
         let mut at = 0;
         let label = |piece: &Piece| {

@@ -43,6 +43,8 @@ pub struct Vocabulary {
     /// The control tokens, by id.
     control: HashMap<u32, String>,
     form: ByteForm,
+    /// The ids of added tokens that differ from those of the crate.
+    given: HashMap<String, u32>,
     /// The bytes of each token.
     texts: OnceLock<HashMap<u32, Box<[u8]>>>,
 }
@@ -63,6 +65,42 @@ impl Vocabulary {
     pub fn from_json(json: &str) -> Result<Self, TokensError> {
         let tokenizer = Tokenizer::from_bytes(json).map_err(|error| TokensError::tokenizer("tokenizer.json", error))?;
         Self::new(tokenizer)
+    }
+
+    /// Reads the text that a tokenizer in memory writes. Its added tokens have the ids that the text says. Whoever reads a file numbers
+    /// them anew: a token that was added at run time to a vocabulary with holes then has another id.
+    ///
+    /// # Errors
+    /// Text that is no tokenizer.
+    pub fn from_live(json: &str) -> Result<Self, TokensError> {
+        let wrong = |error: String| TokensError::tokenizer("the tokenizer", error);
+        let tokenizer = Tokenizer::from_bytes(json).map_err(|error| wrong(error.to_string()))?;
+        let document: Value = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
+        let id = |token: &Value| {
+            let (text, id) = (token["content"].as_str()?, u32::try_from(token["id"].as_u64()?).ok()?);
+            (tokenizer.token_to_id(text) != Some(id)).then(|| (text.to_owned(), id))
+        };
+        let given = document["added_tokens"].as_array().into_iter().flatten().filter_map(id).collect();
+        Self::with_ids(tokenizer, given)
+    }
+
+    /// The text of the tokenizer, which [`from_live`](Self::from_live) reads.
+    ///
+    /// # Errors
+    /// A tokenizer that has no text.
+    pub fn to_json(&self) -> Result<String, TokensError> {
+        let wrong = |error: String| TokensError::tokenizer("the tokenizer", error);
+        let json = self.tokenizer.to_string(false).map_err(|error| wrong(error.to_string()))?;
+        if self.given.is_empty() {
+            return Ok(json);
+        }
+        let mut document: Value = serde_json::from_str(&json).map_err(|error| wrong(error.to_string()))?;
+        for token in document["added_tokens"].as_array_mut().into_iter().flatten() {
+            if let Some(id) = token["content"].as_str().and_then(|text| self.given.get(text)) {
+                token["id"] = (*id).into();
+            }
+        }
+        Ok(document.to_string())
     }
 
     /// Reads `tokenizer.json` of a folder, and the special tokens that `tokenizer_config.json` next to it adds, as transformers does.
@@ -92,7 +130,13 @@ impl Vocabulary {
     /// # Errors
     /// A tokenizer whose added tokens cannot be searched for.
     pub fn new(tokenizer: Tokenizer) -> Result<Self, TokensError> {
-        let mut added: Vec<(u32, AddedToken)> = tokenizer.get_added_tokens_decoder().into_iter().collect();
+        Self::with_ids(tokenizer, HashMap::new())
+    }
+
+    fn with_ids(tokenizer: Tokenizer, given: HashMap<String, u32>) -> Result<Self, TokensError> {
+        let added = tokenizer.get_added_tokens_decoder().into_iter();
+        let mut added: Vec<(u32, AddedToken)> =
+            added.map(|(id, token)| (given.get(&token.content).copied().unwrap_or(id), token)).collect();
         // Of two that match the same text, tokenizers take the special one, and then the one that was added first.
         added.sort_by_key(|(id, token)| (!token.special, *id));
         let is_control = |token: &AddedToken| token.special || is_special_token(token.content.as_bytes());
@@ -120,6 +164,7 @@ impl Vocabulary {
             normalized: AddedTokens::new(normalized)?,
             control,
             form,
+            given,
             texts: OnceLock::new(),
             tokenizer,
         })
@@ -161,6 +206,7 @@ impl Vocabulary {
         let added = self.tokenizer.get_added_vocabulary();
         let bytes = |(text, id): (String, u32)| {
             let is_added = added.simple_id_to_token(id).is_some();
+            let id = self.given.get(&text).copied().unwrap_or(id);
             (id, if is_added { text.into_bytes() } else { self.form.bytes_of(&text) }.into())
         };
         self.tokenizer.get_vocab(true).into_iter().map(bytes).collect()

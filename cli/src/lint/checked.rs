@@ -25,7 +25,7 @@ pub(crate) struct Document<'f> {
     /// Whether the file, or `tokenizer_config.json` next to it, lists the special tokens. `text-opens-turn` and
     /// `special-token-unset` need them.
     special_tokens_known: bool,
-    /// In the order in which docs/lint.md lists the rules.
+    /// In the order of their lines and columns. Those without come first, and those about the response template last.
     findings: Vec<FindingDocument<'f>>,
 }
 

@@ -3,6 +3,7 @@
 //! - [`corpus`]: finds the corpus of released templates, which is not part of the project; [`released_template`]: the template of a
 //!   committed spec in it.
 //! - [`analyses`]: the folder in which tests keep the analyses of templates.
+//! - [`conversations`]: conversations of every kind, in six scripts and of any length.
 //! - [`expect`]: compares what a test found with a committed file, and rewrites the file where `UPDATE_EXPECT` is set.
 //! - [`random`]: random numbers, texts and values that are the same on every machine.
 //! - `grammars` (a feature): requests for grammars, and calls that grammars refuse.
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 mod analyses;
 pub mod commands;
+pub mod conversations;
 pub mod expect;
 #[cfg(feature = "grammars")]
 pub mod grammars;

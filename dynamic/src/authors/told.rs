@@ -99,6 +99,14 @@ impl Untold {
             range.end = after.as_ref().and_then(|asked| end_of(asked.tail(), range.end..next)).unwrap_or(range.end);
         }
         ranges.first_mut()?.start = start;
+        // A name may be written again with a result, as a field of the message that calls: what a conversation without the result does
+        // not have there is not this message's.
+        let unlike = after.as_ref().and_then(|asked| asked.first_unlike(parts, text, first));
+        if let (Some(end), [of_calls, ..]) = (unlike, ranges.as_mut_slice())
+            && of_calls.contains(&end)
+        {
+            of_calls.end = end;
+        }
         if let Some(written) = self.written.filter(|_| !self.is_followed) {
             ranges.last_mut()?.end = written.end;
         }
@@ -125,6 +133,14 @@ impl Asked {
         let told = self.parts.is_told(message).then(|| self.parts.of_message(message));
         let end = told.and_then(|ranges| Some(ranges.last()?.end)).unwrap_or(self.text.len());
         self.text.get(..end).unwrap_or_default()
+    }
+
+    /// Where the first field from an offset on begins that another text does not have there, if both are the same up to it.
+    fn first_unlike(&self, parts: &PromptParts, text: &str, from: usize) -> Option<usize> {
+        let known: Vec<_> = parts.owners(&(from..text.len())).collect();
+        let all = from..self.text.len();
+        let at = self.parts.owners(&all).find(|field| !known.contains(field))?.0.start;
+        (text.get(..at)? == self.text.get(..at)?).then_some(at)
     }
 
     /// What the template writes after the last field.

@@ -6,14 +6,12 @@ use std::ops::Range;
 use serde_json::Value;
 use unjinja_spec::{END_OF_TEXT, FormatSpec, MarkerKey, tags};
 
-use super::origin::{PromptWriters, TokenVerdict};
 use super::parts::{PromptParts, TokenPart};
 
 /// A prompt, and what is known of it.
 pub(super) struct Rendered<'p> {
     pub(super) text: &'p str,
     pub(super) parts: &'p PromptParts,
-    pub(super) writers: &'p PromptWriters<'p>,
     pub(super) spec: &'p FormatSpec,
     /// What the prompt writes of a turn of the assistant.
     pub(super) generation_prompt: &'p str,
@@ -75,15 +73,17 @@ impl Rendered<'_> {
         }
         let from = range.start.saturating_sub(text.len());
         let from = (from..=range.start).find(|at| self.text.is_char_boundary(*at))?;
+        // The limit is a count of bytes, which may end inside a character.
+        let limit = (from..=limit).rev().find(|at| self.text.is_char_boundary(*at))?;
         let found = self.text.get(from..limit)?.match_indices(text).map(|(at, _)| from + at);
         let mut found = found.filter(|at| at + text.len() > range.start && self.is_header(*at..at + text.len(), range));
         found.next().map(|at| at + text.len())
     }
 
-    /// Whether the template wrote this text, and no field but the role comes before it in the message.
+    /// Whether the template wrote this text, and no field but the role comes before it in the message. It may have changed the role:
+    /// `role | capitalize`.
     fn is_header(&self, header: Range<usize>, message: &Range<usize>) -> bool {
         self.parts.fields(&(message.start.min(header.start)..header.end)).all(|(_, part)| part == TokenPart::Role)
-            && self.writers.verdict(&header) == TokenVerdict::Control
     }
 
     /// Where the model ends: after the last control token that the template wrote in the rest of the message, or after the text that ends a
@@ -108,8 +108,7 @@ impl Rendered<'_> {
     /// may write that header with the message before it: the model stops at it.
     fn next_header(&self, tail: Range<usize>, message: usize) -> usize {
         let spec = self.spec;
-        let mut ends = spec.markers().filter(|(key, _)| *key == MarkerKey::TurnEnd);
-        if ends.any(|(_, end)| !end.trim().is_empty()) {
+        if ends_turns(spec) {
             return tail.end;
         }
         let is_header = |token: &str| !END_OF_TEXT.contains(&token) && spec.tokens.eos.as_deref() != Some(token);
@@ -128,4 +127,29 @@ impl Rendered<'_> {
         let other = done.filter(|end| tail.contains(end)).and_then(|end| first(&others, end));
         known.into_iter().chain(other).min().unwrap_or(tail.end)
     }
+}
+
+/// Whether a text ends the turns of a format.
+fn ends_turns(spec: &FormatSpec) -> bool {
+    spec.markers().any(|(key, end)| key == MarkerKey::TurnEnd && !end.trim().is_empty())
+}
+
+/// The control tokens with which the next messages begin and at which the model stops, because no text ends a turn. The model writes
+/// them. `turns` and `tokens` are in order.
+pub(super) fn stops(
+    spec: &FormatSpec,
+    text: &str,
+    turns: &[Vec<Range<usize>>],
+    tokens: &[Range<usize>],
+) -> Vec<Range<usize>> {
+    if ends_turns(spec) {
+        return Vec::new();
+    }
+    let stop = |turn: &Vec<Range<usize>>| {
+        let end = turn.last()?.end;
+        let next = tokens.get(tokens.partition_point(|token| token.start < end))?;
+        let is_bos = || spec.tokens.bos.as_deref() == text.get(next.clone());
+        (text.get(end..next.start)?.trim().is_empty() && !is_bos()).then(|| next.clone())
+    };
+    turns.iter().filter_map(stop).collect()
 }

@@ -122,6 +122,9 @@ impl LoadError {
         Cow::Borrowed(match self {
             Self::File { .. } => "check the path and its permissions",
             Self::Source(error) => match error.kind() {
+                SourceErrorKind::Unreadable if is_hub_name(error.path()) => {
+                    "nothing is downloaded here: download the model's files first, and name their folder"
+                }
                 SourceErrorKind::Unreadable => "check the path and its permissions, or name another file",
                 SourceErrorKind::Invalid => "download the file again, or name another file",
                 SourceErrorKind::NoTemplate => "pass the model's chat_template.jinja or tokenizer_config.json",
@@ -152,6 +155,12 @@ impl LoadError {
     pub(crate) fn tells_next_step(&self) -> bool {
         matches!(self, Self::Analysis { .. } | Self::Spec { .. } | Self::OtherTemplate { .. })
     }
+}
+
+/// Whether a path that does not exist looks like the name of a model on the Hub: `Qwen/Qwen3-8B`.
+fn is_hub_name(path: &Path) -> bool {
+    let owner = path.parent().filter(|owner| owner.components().count() == 1 && !owner.exists());
+    path.is_relative() && owner.is_some_and(|owner| !owner.starts_with("..") && !owner.starts_with("."))
 }
 
 impl fmt::Display for LoadError {

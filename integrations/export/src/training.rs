@@ -36,4 +36,4 @@ mod wrap;
 
 pub use mark::{KnownMarks, MarkedConversation, TrainingTemplate, mark_generation};
 pub use obstacle::{MarkObstacle, ObstacleKind};
-pub use prefix::{PrefixState, prefix_state};
+pub use prefix::{PrefixState, prefix_state, prefix_state_of};

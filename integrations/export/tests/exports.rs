@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use unjinja_analyzer::{Naming, analyze, verified, verify};
-use unjinja_export::response_template::{Loss, READER, ResponseTemplate, came_back, export};
-use unjinja_render::Template;
+use unjinja_export::response_template::{Loss, READER, ResponseTemplate, came_back, check, export};
+use unjinja_render::{SpecialTokens, Template};
 use unjinja_spec::{FormatSpec, Overlay};
 
 type Failure = Box<dyn Error>;
@@ -131,6 +131,7 @@ fn arguments_that_quote_a_role_are_tried() -> Result<(), Failure> {
     let spec = analyze(&template, &Naming::of_file(file))?;
     let mut verification = verify(&template, &spec, 5, 1);
     verification.turns = verification.quoting.clone();
+    verification.after_results.clear();
     let quoted = u32::try_from(verification.turns.len())?;
     assert!(quoted > 0, "no turn quotes a marker");
     let export = export(&spec, &verification)?;
@@ -139,6 +140,46 @@ fn arguments_that_quote_a_role_are_tried() -> Result<(), Failure> {
     assert_ne!(careless, export.json.to_string());
     let careless = ResponseTemplate::from_json(&serde_json::from_str(&careless)?)?;
     assert!(came_back(&careless, &spec, &verification) < quoted);
+    Ok(())
+}
+
+/// After a result, a prompt may go on without the start of a turn. With the anchor of that start alone, the call is read again.
+#[test]
+fn a_turn_after_a_result_is_read() -> Result<(), Failure> {
+    let text = "{% for m in messages %}{% if m.role == 'tool' %}<result>{{ m.content }}</result>{% elif m.role == 'user' %}<user>\
+        {{ m.content }}<end>{% else %}{% if loop.previtem.role != 'tool' %}<assistant>{% endif %}{{ m.content or '' }}\
+        {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}\
+        {% if not m.tool_calls %}<end>{% endif %}{% endif %}{% endfor %}\
+        {% if add_generation_prompt and messages[-1].role != 'tool' %}<assistant>{% endif %}";
+    let template = Template::parse("results.jinja", text)?;
+    let spec = analyze(&template, &Naming::of_file("results.jinja"))?;
+    let verification = verify(&template, &spec, 20, 1);
+    let after = u32::try_from(verification.after_results.len())?;
+    assert!(after > 8, "{after}");
+    let export = export(&spec, &verification)?;
+    assert!(export.is_whole() && export.held == 20 + after, "{:?}", export.losses);
+    assert_eq!(export.json["start_anchor"], serde_json::json!(["<assistant>", "</result>"]));
+    let mut careless = export.json.clone();
+    careless["start_anchor"] = "<assistant>".into();
+    let careless = ResponseTemplate::from_json(&careless)?;
+    assert_eq!(came_back(&careless, &spec, &verification), 20);
+    let found = check(&careless, &template, &spec, &verification);
+    assert!(found.iter().any(|finding| finding.sentence.contains("after the result of a call")), "{found:?}");
+    Ok(())
+}
+
+/// A bare template does not say which token ends its turns.
+#[test]
+fn an_end_that_is_not_known_is_told() -> Result<(), Failure> {
+    let text = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}\
+        {% if add_generation_prompt %}<assistant>{% endif %}";
+    let bare = Template::parse("bare.jinja", text)?;
+    let known = bare.clone().with_tokens(SpecialTokens { eos: Some("</s>".to_owned()), ..SpecialTokens::default() });
+    for (template, is_told) in [(bare, true), (known, false)] {
+        let spec = analyze(&template, &Naming::of_file("bare.jinja"))?;
+        let notes = export(&spec, &verify(&template, &spec, 5, 1))?.notes;
+        assert_eq!(notes.iter().any(|note| note.contains("eos_token")), is_told, "{notes:?}");
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Runs all rules about chat templates, in the order of the list of rules.
+//! Runs all rules about chat templates.
 
 use serde_json::Value;
 use unjinja_analyzer::{AnalyzeError, refused_answer};
@@ -12,26 +12,27 @@ use super::rules::{self, RULES};
 use super::subject::Subject;
 use super::{allow, cases, losses, markers, round_trip, turns, values, variables};
 
-/// Finds the faults of a chat template. The findings are in the order of [`RULES`].
+/// Finds the faults of a chat template. The findings are in the order of their places; those without a place come first.
 ///
 /// A comment `{# unjinja-lint: allow RULE #}` in the template leaves out the findings of a rule.
 ///
 /// The template's special tokens, if it has none, are replaced by `<s>` and `</s>`.
 pub fn lint(template: &Template, options: &LintOptions) -> Vec<Finding> {
     // One stack for all renders.
-    let found = with_big_stack(|| examine(template, options).0);
-    found.unwrap_or_else(|panicked| {
+    let findings = with_big_stack(|| found(template, options).1);
+    findings.unwrap_or_else(|panicked| {
         let message = format!("The template cannot be rendered: {panicked}.");
         vec![Finding::new(rules::NOT_RENDERABLE, message, "report this with the template")]
     })
 }
 
-/// The findings, and the variables of all renders that were made for them.
-pub(super) fn examine(template: &Template, options: &LintOptions) -> (Vec<Finding>, Vec<Value>) {
+/// The template, which knows the variables of all renders that were made, and the findings that no comment allows.
+pub(super) fn found(template: &Template, options: &LintOptions) -> (Subject, Vec<Finding>) {
     let (subject, found) = examined(template, options);
     let mut findings = allow::apply(template.source(), RULES, found);
-    findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
-    (findings, subject.tried())
+    let number = |rule| RULES.iter().position(|known| *known == rule);
+    findings.sort_by_key(|finding| (finding.line, finding.column, number(finding.rule)));
+    (subject, findings)
 }
 
 /// A template after all rules, which knows what it was asked; and the findings.
@@ -48,7 +49,7 @@ pub(crate) fn subject(template: &Template, options: &LintOptions) -> Subject {
 
 /// The variables of all renders that the rules make, in an order that is always the same.
 pub fn contexts(template: &Template, options: &LintOptions) -> Vec<Value> {
-    with_big_stack(|| examine(template, options).1).unwrap_or_default()
+    with_big_stack(|| examined(template, options).0.tried()).unwrap_or_default()
 }
 
 /// The finding for a template that cannot be parsed.
@@ -84,5 +85,11 @@ fn lint_here(subject: &Subject, analysed: Result<(), AnalyzeError>, options: &Li
     markers::run(subject, options, &mut findings);
     variables::run(subject, options, &mut findings);
     round_trip::run(subject, &mut findings);
+    findings.extend(subject.refused_by_transformers().map(|(context, why)| {
+        let message = format!("transformers refuses a conversation that other engines render: {why}.");
+        let help =
+            "write it without that: `{% set list = list + [item] %}` for `append`, `if tools` before a loop over them";
+        Finding::new(rules::TRANSFORMERS_REFUSES, message, help).with(context, "a prompt", format!("an error: {why}"))
+    }));
     findings
 }

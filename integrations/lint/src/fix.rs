@@ -5,12 +5,16 @@
 use serde_json::Value;
 use unjinja_render::{Template, with_big_stack};
 
-use super::difference::common_prefix;
-use super::examine::examine;
-use super::finding::{Evidence, Finding};
+use unjinja_export::training::{PrefixState, prefix_state_of};
+
+use super::conversation::{Conversation, words};
+use super::examine::found;
+use super::finding::Finding;
 use super::options::LintOptions;
-use super::repairs::{REPAIRS, Repair, Sameness};
-use super::rules::Rule;
+use super::repairs::{REPAIRS, Repair};
+use super::rules::{PREFIX_CHANGES, Rule};
+use super::severity::Severity;
+use super::subject::Subject;
 
 /// A template after its repairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,18 +54,38 @@ pub fn fix(template: &Template, options: &LintOptions, rules: &[Rule]) -> Repair
 /// assert!(!Rule::named("date-dependent").is_some_and(can_fix));
 /// ```
 pub fn can_fix(rule: Rule) -> bool {
-    REPAIRS.iter().any(|repair| repair.rule == rule)
+    REPAIRS.iter().any(|repair| repair.rule == rule) || rule == PREFIX_CHANGES
+}
+
+/// Whether a repair by [`fix`] changes what ordinary conversations render, so that it should be asked for by the rule's name.
+///
+/// ```
+/// use unjinja_lint::{Rule, fix_changes_prompts};
+///
+/// assert!(Rule::named("prefix-changes").is_some_and(fix_changes_prompts));
+/// assert!(!Rule::named("null-content").is_some_and(fix_changes_prompts));
+/// ```
+pub fn fix_changes_prompts(rule: Rule) -> bool {
+    rule == PREFIX_CHANGES
 }
 
 fn fix_here(template: &Template, options: &LintOptions, rules: &[Rule]) -> Repaired {
     let mut repaired = Repaired { source: template.source().to_owned(), rules: Vec::new() };
     let mut tried = Tried::new(template, options);
-    for repair in REPAIRS.iter().filter(|repair| rules.contains(&repair.rule)) {
-        if let Some(next) = tried.repaired(repair, options) {
+    let mut take = |rule: Rule, next: Option<Tried>, tried: &mut Tried| {
+        if let Some(next) = next {
             next.template.source().clone_into(&mut repaired.source);
-            repaired.rules.push(repair.rule);
-            tried = next;
+            repaired.rules.push(rule);
+            *tried = next;
         }
+    };
+    for repair in REPAIRS.iter().filter(|repair| rules.contains(&repair.rule)) {
+        let next = tried.repaired(repair, options);
+        take(repair.rule, next, &mut tried);
+    }
+    if rules.contains(&PREFIX_CHANGES) {
+        let next = tried.keeping_prefix(options);
+        take(PREFIX_CHANGES, next, &mut tried);
     }
     repaired
 }
@@ -71,118 +95,123 @@ struct Tried {
     template: Template,
     findings: Vec<Finding>,
     contexts: Vec<Value>,
+    /// Conversations of every kind, in which a fault may be at several places.
+    kinds: Vec<Value>,
 }
 
 impl Tried {
     fn new(template: &Template, options: &LintOptions) -> Self {
-        let (findings, contexts) = examine(template, options);
-        Self { template: template.clone(), findings, contexts }
+        let (subject, findings) = found(template, options);
+        Self { template: template.clone(), findings, contexts: subject.tried(), kinds: kinds(&subject) }
     }
 
-    /// The template with a repair of the findings of one rule.
+    /// The template with another source.
+    fn with_source(&self, source: &str) -> Option<Template> {
+        let parsed = Template::parse(self.template.name(), source).ok()?;
+        Some(parsed.with_tokens(self.template.tokens().clone()).with_limits(self.template.limits().clone()))
+    }
+
+    /// The template with a repair of the findings of one rule, at all places where it has the fault.
     fn repaired(&self, repair: &Repair, options: &LintOptions) -> Option<Tried> {
-        let finding = self.findings.iter().find(|finding| finding.rule == repair.rule)?;
-        // Only this one has a block.
-        let blocks = match repair.sameness {
-            Sameness::Block => self.blocks(finding),
-            _ => vec![String::new()],
-        };
-        let mut possible = Vec::new();
-        for source in (repair.edits)(self.template.source()) {
-            let Ok(parsed) = Template::parse(self.template.name(), &source) else { continue };
-            let template =
-                parsed.with_tokens(self.template.tokens().clone()).with_limits(self.template.limits().clone());
+        self.findings.iter().find(|finding| finding.rule == repair.rule)?;
+        (repair.edits)(self.template.source()).into_iter().find_map(|source| {
+            let template = self.with_source(&source)?;
             // Renders are cheap, so they come first.
-            for block in &blocks {
-                if let Some(changed) = self.changed(repair, &template, &self.contexts, block) {
-                    possible.push((changed, template.clone(), block));
-                }
-            }
-        }
-        // The edits begin with the smallest. Of conditions, the best changes the fewest conversations.
-        if matches!(repair.sameness, Sameness::Block) {
-            possible.sort_by_key(|(changed, ..)| *changed);
-        }
-        possible.into_iter().find_map(|(_, template, block)| {
-            let next = Tried::new(&template, options);
-            let is_known = |other: &Finding| {
-                self.findings.iter().any(|known| known.rule == other.rule && known.severity >= other.severity)
-            };
-            let is_left = |other: &Finding| match repair.sameness {
-                // That an answer changes in the end is another finding of the same rule.
-                Sameness::Block => other.severity >= finding.severity,
-                _ => true,
-            };
-            let gone = !next.findings.iter().any(|other| other.rule == repair.rule && is_left(other));
+            (self.is_good(repair, &template, &self.contexts) && self.is_good(repair, &template, &self.spoilt(repair)))
+                .then_some(())?;
+            let next = self.without(repair.rule, Severity::Note, &template, options)?;
             // The new linter may have asked other conversations.
-            let good = gone
-                && next.findings.iter().all(is_known)
-                && self.changed(repair, &template, &next.contexts, block).is_some();
-            good.then_some(next)
+            self.is_good(repair, &template, &next.contexts).then_some(next)
         })
     }
 
-    /// How many conversations the new template renders otherwise; `None` if it renders one otherwise than it may.
-    fn changed(&self, repair: &Repair, template: &Template, contexts: &[Value], block: &str) -> Option<usize> {
-        if template.source() == self.template.source() {
+    /// The template with the change of one condition that keeps earlier turns as they were: the one that `export --keep-prefix` makes.
+    fn keeping_prefix(&self, options: &LintOptions) -> Option<Tried> {
+        let finding = self.findings.iter().find(|finding| finding.rule == PREFIX_CHANGES)?;
+        let PrefixState::Repairable { source, .. } = prefix_state_of(&self.template, options.spec.as_ref()) else {
             return None;
-        }
-        let mut changed = 0;
-        for context in contexts {
-            let mut plain = context.clone();
-            match repair.sameness {
-                Sameness::Plain(make) | Sameness::PlainWords(make) => make(&mut plain),
-                Sameness::Block => {}
-            }
-            let (before, after) = match (self.template.render(&plain), template.render(context)) {
-                (Ok(before), Ok(after)) => (before, after),
-                (Err(_), Err(_)) => continue,
-                _ => return None,
-            };
-            let is_same = match repair.sameness {
-                _ if before == after => true,
-                Sameness::Plain(_) => false,
-                Sameness::PlainWords(_) => plain != *context && words(&before) == words(&after),
-                Sameness::Block => !block.is_empty() && before.replace(block, "") == after.replace(block, ""),
-            };
-            if !is_same {
-                return None;
-            }
-            changed += usize::from(before != after);
-        }
-        Some(changed)
+        };
+        // That an answer changes in the end is another finding of the same rule.
+        self.without(PREFIX_CHANGES, finding.severity, &self.with_source(&source)?, options)
     }
 
-    /// The block that is in a turn and that is gone when the last message follows. Where it may begin at several characters, each
-    /// of these.
-    fn blocks(&self, finding: &Finding) -> Vec<String> {
-        let Some(Evidence::Conversation { conversation, .. }) = &finding.evidence else { return Vec::new() };
-        let mut turn = conversation.clone();
-        turn["messages"].as_array_mut().and_then(Vec::pop);
-        let (Ok(short), Ok(long)) = (self.template.render(&turn), self.template.render(conversation)) else {
-            return Vec::new();
+    /// A template without findings of a rule of this severity and above, if it has no new ones of others.
+    fn without(&self, rule: Rule, least: Severity, template: &Template, options: &LintOptions) -> Option<Tried> {
+        let next = Tried::new(template, options);
+        let is_known = |other: &Finding| {
+            self.findings.iter().any(|known| known.rule == other.rule && known.severity >= other.severity)
         };
-        let from = common_prefix(&short, &long);
-        let rests = short[from..].char_indices().map(|(at, _)| from + at).skip(1).chain([short.len()]);
-        let Some(to) = rests.into_iter().find(|to| long[from..].starts_with(&short[*to..])) else { return Vec::new() };
-        let (mut blocks, mut range) = (Vec::new(), from..to);
-        loop {
-            blocks.extend(short.get(range.clone()).map(str::to_owned));
-            // `<think></think><call>` without `think></think><` is the same text as without `<think></think>`.
-            let (Some(before), Some(last)) =
-                (short[..range.start].chars().next_back(), short[..range.end].chars().next_back())
-            else {
-                return blocks;
-            };
-            if before != last || blocks.len() > 32 {
-                return blocks;
+        let gone = !next.findings.iter().any(|other| other.rule == rule && other.severity >= least);
+        (gone && next.findings.iter().all(is_known)).then_some(next)
+    }
+
+    /// The conversations of every kind, without the fault of a repair and with it, as far as the template renders them without.
+    fn spoilt(&self, repair: &Repair) -> Vec<Value> {
+        let mut contexts = Vec::new();
+        for context in &self.kinds {
+            let mut plain = context.clone();
+            (repair.heal)(&mut plain);
+            if self.template.render(&plain).is_err() {
+                continue;
             }
-            range = range.start - before.len_utf8()..range.end - last.len_utf8();
+            for spoil in repair.spoil {
+                let mut spoilt = plain.clone();
+                spoil(&mut spoilt);
+                contexts.push(spoilt);
+            }
+            contexts.push(plain);
         }
+        contexts
+    }
+
+    /// Whether a new template renders these conversations as the old one renders them without the fault.
+    fn is_good(&self, repair: &Repair, template: &Template, contexts: &[Value]) -> bool {
+        template.source() != self.template.source()
+            && contexts.iter().all(|context| {
+                let mut plain = context.clone();
+                (repair.heal)(&mut plain);
+                match (self.template.render(&plain), template.render(context)) {
+                    (Ok(before), Ok(after)) if before == after => true,
+                    (Ok(before), Ok(after)) => {
+                        repair.only_words && plain != *context && visible(&before) == visible(&after)
+                    }
+                    (Err(_), Err(_)) => true,
+                    _ => false,
+                }
+            })
     }
 }
 
+/// Conversations with answers and calls at several places, with and without text, before and after results.
+fn kinds(subject: &Subject) -> Vec<Value> {
+    let plain = subject.plain;
+    let [user, again] = [plain.user(), plain.message("user", words::USER2)];
+    let mut turns = vec![
+        vec![plain.message("system", words::SYSTEM), user.clone()],
+        vec![user.clone(), plain.answer(), again.clone(), plain.answer()],
+    ];
+    if let Some(calls) = subject.calls {
+        let with_text = |mut message: Value| {
+            message["content"] = plain.message("assistant", words::PREAMBLE)["content"].take();
+            message
+        };
+        let results = [calls.result(0), calls.result(1)];
+        for (one, two) in [(calls.call(), calls.two_calls()), (with_text(calls.call()), with_text(calls.two_calls()))] {
+            let [first, second] = results.clone();
+            turns.push(vec![user.clone(), one.clone(), first.clone(), plain.answer(), again.clone(), two.clone()]);
+            turns.push(vec![user.clone(), two, first.clone(), second, one, first, plain.answer(), again.clone()]);
+        }
+    }
+    let mut kinds = Vec::new();
+    for messages in turns {
+        for conversation in [Conversation::of(messages.clone()), Conversation::of(messages).with_tools()] {
+            kinds.extend([subject.context(&conversation), subject.context(&conversation.prompting())]);
+        }
+    }
+    kinds
+}
+
 /// A text without white space.
-fn words(text: &str) -> String {
+fn visible(text: &str) -> String {
     text.split_whitespace().collect()
 }

@@ -35,7 +35,7 @@ mod variables;
 
 pub use examine::{contexts, lint, syntax_error};
 pub use finding::{Evidence, Finding, FindingDocument, Target};
-pub use fix::{Repaired, can_fix, fix};
+pub use fix::{Repaired, can_fix, fix, fix_changes_prompts};
 pub use options::LintOptions;
 pub use response::lint_response_template;
 pub use rules::{RESPONSE_RULES, RULES, Rule};

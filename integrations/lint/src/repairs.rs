@@ -4,44 +4,44 @@
 use serde_json::{Map, Value};
 
 use super::rules::{self, Rule};
-use unjinja_export::expressions::{FieldRead, conditions, field_reads};
+use unjinja_export::expressions::{FieldRead, field_reads};
 
 /// How the findings of a rule may be repaired.
 pub(super) struct Repair {
     pub rule: Rule,
     /// The sources that may be tried, the smallest changes first.
     pub edits: fn(&str) -> Vec<String>,
-    /// What the repaired template must write.
-    pub sameness: Sameness,
+    /// Puts the fault into a conversation, at all places that it can have.
+    pub spoil: &'static [Change],
+    /// Makes the conversation that has the same meaning and that the template renders rightly. One without the fault stays as it is.
+    pub heal: Change,
+    /// White space may differ: JSON that a client writes has other spaces than that of `tojson`.
+    pub only_words: bool,
 }
 
-/// Which text a repaired template must write for a conversation. The functions make of a context the one that has the same meaning
-/// and that the template renders rightly; contexts without the fault stay as they are.
-#[derive(Clone, Copy)]
-pub(super) enum Sameness {
-    /// What the template wrote for the context that the function makes.
-    Plain(fn(&mut Value)),
-    /// The same, and white space may differ: JSON that a client writes has other spaces than that of `tojson`.
-    PlainWords(fn(&mut Value)),
-    /// What the template wrote, except for the block that comes and goes.
-    Block,
+/// A change of the variables of a render.
+pub(super) type Change = fn(&mut Value);
+
+const fn repair(rule: Rule, edits: fn(&str) -> Vec<String>, spoil: &'static [Change], heal: Change) -> Repair {
+    Repair { rule, edits, spoil, heal, only_words: false }
 }
 
 /// In the order in which they are tried.
 pub(super) const REPAIRS: &[Repair] = &[
-    Repair { rule: rules::NULL_CONTENT, edits: or_empty, sameness: Sameness::Plain(content_is_empty) },
-    Repair { rule: rules::MISSING_CONTENT, edits: or_empty, sameness: Sameness::Plain(content_is_empty) },
-    Repair { rule: rules::REASONING_ALONE, edits: or_empty, sameness: Sameness::Plain(content_is_empty) },
-    Repair { rule: rules::EMPTY_TOOL_CALLS, edits: if_tool_calls, sameness: Sameness::Plain(no_empty_calls) },
-    Repair { rule: rules::EMPTY_TOOLS, edits: if_tools, sameness: Sameness::Plain(no_empty_tools) },
-    Repair { rule: rules::DEVELOPER_ROLE, edits: developer_too, sameness: Sameness::Plain(developer_is_system) },
-    Repair { rule: rules::TEXT_ARGUMENTS, edits: text_as_it_is, sameness: Sameness::PlainWords(arguments_are_objects) },
+    repair(rules::NULL_CONTENT, or_empty, &[content_is_null], content_is_empty),
+    repair(rules::MISSING_CONTENT, or_empty, &[content_is_missing], content_is_empty),
+    repair(rules::REASONING_ALONE, or_empty, &[content_is_null], content_is_empty),
+    repair(rules::EMPTY_TOOL_CALLS, if_tool_calls, &[calls_are_null, calls_are_empty], no_empty_calls),
+    repair(rules::EMPTY_TOOLS, if_tools, &[tools_are_null, tools_are_empty], no_empty_tools),
+    repair(rules::DEVELOPER_ROLE, developer_too, &[system_is_developer], developer_is_system),
     Repair {
-        rule: rules::OBJECT_ARGUMENTS,
-        edits: objects_as_json,
-        sameness: Sameness::PlainWords(arguments_are_text),
+        only_words: true,
+        ..repair(rules::TEXT_ARGUMENTS, text_as_it_is, &[arguments_are_text], arguments_are_objects)
     },
-    Repair { rule: rules::PREFIX_CHANGES, edits: constant_condition, sameness: Sameness::Block },
+    Repair {
+        only_words: true,
+        ..repair(rules::OBJECT_ARGUMENTS, objects_as_json, &[arguments_are_objects], arguments_are_text)
+    },
 ];
 
 /// A source in which some ranges are replaced. They must be in order and must not overlap.
@@ -100,15 +100,18 @@ fn only_if_true(source: &str, field: &str) -> Vec<(std::ops::Range<usize>, Strin
     of_field(source, field).filter_map(asked).collect()
 }
 
-/// `'tool_calls' in message` → `message.tool_calls`, and `message.tool_calls is defined` → `message.tool_calls`.
+/// `'tool_calls' in message` → `message.tool_calls`, with `not in` → `not message.tool_calls`, and `message.tool_calls is defined` →
+/// `message.tool_calls`.
 fn if_tool_calls(source: &str) -> Vec<String> {
     let mut changes = only_if_true(source, "tool_calls");
     for read in field_reads(source) {
         let before = source.get(..read.range.start).unwrap_or_default();
         let text = source.get(read.range.clone()).unwrap_or_default();
-        let literal = ["'tool_calls' in ", "\"tool_calls\" in "].into_iter().find(|words| before.ends_with(words));
-        if let Some(words) = literal {
-            changes.push((read.range.start - words.len()..read.range.end, format!("{text}.tool_calls")));
+        for (words, asks) in [("'tool_calls' in ", ""), ("'tool_calls' not in ", "not ")] {
+            let found = [words.to_owned(), words.replace('\'', "\"")].into_iter().find(|words| before.ends_with(words));
+            changes.extend(
+                found.map(|words| (read.range.start - words.len()..read.range.end, format!("{asks}{text}.tool_calls"))),
+            );
         }
     }
     changes.sort_by_key(|(range, _)| range.start);
@@ -172,14 +175,6 @@ fn objects_as_json(source: &str) -> Vec<String> {
     one_or_all(source, &changes)
 }
 
-/// One condition becomes `true` or `false`.
-fn constant_condition(source: &str) -> Vec<String> {
-    let constants =
-        |range: std::ops::Range<usize>| ["true", "false"].map(|constant| (range.clone(), constant.to_owned()));
-    let changes = conditions(source).into_iter().flat_map(constants);
-    changes.map(|change| replaced(source, &[change])).collect()
-}
-
 fn messages(context: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
     context.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
 }
@@ -190,6 +185,56 @@ fn content_is_empty(context: &mut Value) {
             message.insert("content".to_owned(), "".into());
         }
     }
+}
+
+/// The assistant's messages with calls.
+fn calling(context: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
+    messages(context).filter(|message| message.contains_key("tool_calls"))
+}
+
+fn content_is_null(context: &mut Value) {
+    for message in calling(context).filter(|message| is_empty(message)) {
+        message.insert("content".to_owned(), Value::Null);
+    }
+}
+
+fn content_is_missing(context: &mut Value) {
+    for message in calling(context).filter(|message| is_empty(message)) {
+        message.shift_remove("content");
+    }
+}
+
+fn is_empty(message: &Map<String, Value>) -> bool {
+    message.get("content").is_none_or(|content| content.is_null() || content == "")
+}
+
+fn calls_are(context: &mut Value, nothing: &Value) {
+    let plain = |message: &&mut Map<String, Value>| message.get("role").is_some_and(|role| role == "assistant");
+    for message in messages(context).filter(plain) {
+        message.entry("tool_calls").or_insert_with(|| nothing.clone());
+    }
+}
+
+fn calls_are_null(context: &mut Value) {
+    calls_are(context, &Value::Null);
+}
+
+fn calls_are_empty(context: &mut Value) {
+    calls_are(context, &Value::Array(Vec::new()));
+}
+
+fn tools_are(context: &mut Value, nothing: Value) {
+    if let Some(variables) = context.as_object_mut() {
+        variables.entry("tools").or_insert(nothing);
+    }
+}
+
+fn tools_are_null(context: &mut Value) {
+    tools_are(context, Value::Null);
+}
+
+fn tools_are_empty(context: &mut Value) {
+    tools_are(context, Value::Array(Vec::new()));
 }
 
 fn is_nothing(value: &Value) -> bool {
@@ -212,12 +257,20 @@ fn no_empty_tools(context: &mut Value) {
     }
 }
 
-fn developer_is_system(context: &mut Value) {
+fn role_is(context: &mut Value, known: &str, new: &str) {
     for message in messages(context) {
-        if message.get("role").is_some_and(|role| role == "developer") {
-            message.insert("role".to_owned(), "system".into());
+        if message.get("role").is_some_and(|role| role == known) {
+            message.insert("role".to_owned(), new.into());
         }
     }
+}
+
+fn developer_is_system(context: &mut Value) {
+    role_is(context, "developer", "system");
+}
+
+fn system_is_developer(context: &mut Value) {
+    role_is(context, "system", "developer");
 }
 
 fn arguments(context: &mut Value) -> impl Iterator<Item = &mut Value> {

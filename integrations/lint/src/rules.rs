@@ -98,6 +98,7 @@ rules! {
     // The template as a whole.
     SYNTAX_ERROR = "syntax-error", Error, "The template cannot be parsed.";
     NOT_RENDERABLE = "not-renderable", Error, "A user message and an answer cannot be rendered.";
+    TRANSFORMERS_REFUSES = "transformers-refuses", Error, "transformers refuses a conversation that other engines render.";
     NOT_READ_BACK = "not-read-back", Note, "The analysis cannot read back something that the template writes.";
     // What clients send.
     NULL_CONTENT = "null-content", Error, "Where null reaches the template, a turn of calls whose content is `null` fails, or `None` is written.";

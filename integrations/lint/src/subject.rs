@@ -42,6 +42,8 @@ pub(crate) struct Subject {
     texts: RefCell<HashMap<String, Result<String, RenderError>>>,
     /// The steps that all further renders may take together.
     steps_left: Cell<u64>,
+    /// The shortest variables of a render that transformers refuses, and why.
+    refused: RefCell<Option<(Value, String)>>,
 }
 
 /// A labelled render.
@@ -96,6 +98,7 @@ impl Subject {
             parser: None,
             texts: RefCell::default(),
             steps_left: Cell::new(MOST_STEPS),
+            refused: RefCell::default(),
         };
         let analysed =
             known.map_or_else(|| analyze(&subject.template, &Naming::of_file(name)), |spec| Ok(spec.clone()));
@@ -197,7 +200,19 @@ impl Subject {
         limits.fuel = limits.fuel.min(self.steps_left.get());
         let rendered = self.template.render_with(context, &options.limits(limits));
         self.steps_left.set(self.steps_left.get().saturating_sub(rendered.steps));
+        if let Some(why) = &rendered.refused_by_transformers {
+            let mut known = self.refused.borrow_mut();
+            let length = context.to_string().len();
+            if known.as_ref().is_none_or(|(known, _)| length < known.to_string().len()) {
+                *known = Some((context.clone(), why.clone()));
+            }
+        }
         rendered
+    }
+
+    /// A conversation that transformers refuses, and why.
+    pub(super) fn refused_by_transformers(&self) -> Option<(Value, String)> {
+        self.refused.borrow().clone()
     }
 
     /// The text at another time.

@@ -5,7 +5,9 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use unjinja_lint::{Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, can_fix, lint, syntax_error};
+use unjinja_lint::{
+    Evidence, Finding, LintOptions, RESPONSE_RULES, RULES, can_fix, fix_changes_prompts, lint, syntax_error,
+};
 use unjinja_render::Template;
 
 type Failure = Box<dyn Error>;
@@ -117,7 +119,8 @@ fn every_rule_is_explained() -> Result<(), Failure> {
         assert!(!text.contains("\n## "), "{}", rule.id);
         page.push_str(&format!("\n## {}\n\n{} At worst: {}.\n\n{text}\n", rule.id, rule.about, rule.severity.name()));
         if can_fix(*rule) {
-            page.push_str("\n`unjinja lint --fix` can repair many templates with this finding.\n");
+            let named = if fix_changes_prompts(*rule) { format!(" --rule {}", rule.id) } else { String::new() };
+            page.push_str(&format!("\n`unjinja lint --fix{named}` can repair many templates with this finding.\n"));
         }
     }
     unjinja_testkit::expect::file(&unjinja_testkit::root().join("docs/lint-rules.md"), &page)

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fs;
 
 use serde_json::json;
+use unjinja_export::training::{PrefixState, prefix_state_of};
 use unjinja_lint::{LintOptions, RULES, Repaired, fix, lint};
 use unjinja_render::Template;
 use unjinja_testkit::{corpus, sample};
@@ -71,23 +72,53 @@ fn what_would_not_be_the_same_conversation_is_left() -> Result<(), Failure> {
     Ok(())
 }
 
-/// An empty block of reasoning is in the last turn only, so a call is written anew as soon as its result follows.
+/// A fault is repaired where all its places are: of the first call and the others, of the last turn and those before it.
+#[test]
+fn a_fault_at_several_places_is_repaired_at_all_or_none() -> Result<(), Failure> {
+    let first = "{%- if loop.first %}<|calls|>{{ call.function.name }}:{{ call.function.arguments | tojson }}\n\
+        {%- else %}<|call|>{{ call.function.name }}:{{ call.function.arguments | tojson }}{% endif -%}<|done|>\n";
+    let calls = format!("{{%- for call in message.tool_calls or [] -%}}\n{first}{{%- endfor -%}}\n");
+    let last = "{%- if 'tool_calls' in message and loop.last %}<|last|>{% endif -%}\n\
+        {%- if 'tool_calls' not in message and not loop.last %}<|past|>{% endif -%}\n";
+    let source = template("message.content or ''", &format!("{calls}{last}"));
+    for id in ["text-arguments", "empty-tool-calls"] {
+        let named: Vec<_> = RULES.iter().copied().filter(|rule| rule.id == id).collect();
+        let repaired = fix(&Template::parse("chat.jinja", &source)?, &LintOptions::default(), &named);
+        assert_eq!(rules(&repaired), [id]);
+        let left = ["{{ call.function.arguments | tojson }}", "'tool_calls' "]
+            .map(|place| repaired.source.matches(place).count());
+        assert_eq!(left, if id == "text-arguments" { [0, 2] } else { [2, 0] }, "{}", repaired.source);
+    }
+    // Where one place cannot be repaired, all are left.
+    let hidden = source.replace(
+        "{%- else %}<|call|>{{ call.function.name }}:{{ call.function.arguments | tojson }}",
+        "{%- else \
+        %}{% set all = call.function %}<|call|>{{ all.name }}:{{ all['arg' ~ 'uments'] | tojson }}",
+    );
+    let found = lint(&Template::parse("chat.jinja", &hidden)?, &LintOptions::default());
+    assert!(found.iter().any(|finding| finding.rule.id == "text-arguments"), "{found:?}");
+    assert!(!rules(&self::repaired(&hidden)?).contains(&"text-arguments"));
+    Ok(())
+}
+
+/// An empty block of reasoning is in the last turn only, so a call is written anew as soon as its result follows. What is repaired is
+/// what `export --keep-prefix` repairs.
 #[test]
 fn a_block_that_comes_and_goes_is_kept() -> Result<(), Failure> {
     let calls = CALLS.replace("ARGUMENTS", "call.function.arguments | tojson");
-    let source = template("message.content or ''", &calls).replace(
-        "|>{{ message.content",
-        "|>{% if message.role == 'assistant' and loop.last %}<|think|><|thought|>{% endif %}{{ message.content",
-    );
-    let before = lint(&Template::parse("chat.jinja", &source)?, &LintOptions::default());
+    let block = "|>{% if message.role == 'assistant' and loop.last %}<think>{{ message.reasoning_content or '' }}</think>{% endif %}\
+        {{ message.content";
+    let source = template("message.content or ''", &calls).replace("|>{{ message.content", block);
+    let given = Template::parse("chat.jinja", &source)?;
+    let before = lint(&given, &LintOptions::default());
     assert!(before.iter().any(|finding| finding.rule.id == "prefix-changes"), "{before:?}");
-    // `true` writes the block in the turns of users too, so the other constant is the repair.
     let repaired = repaired(&source)?;
     assert!(rules(&repaired).contains(&"prefix-changes"), "{}", repaired.source);
-    let context = json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]});
-    let longer = json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}, {"role": "user", "content": "So"}]});
-    let after = Template::parse("chat.jinja", &repaired.source)?;
-    assert!(after.render(&longer)?.starts_with(&after.render(&context)?));
+    let PrefixState::Repairable { source: kept, .. } = prefix_state_of(&given, None) else {
+        return Err("no repair".into());
+    };
+    let named: Vec<_> = RULES.iter().copied().filter(|rule| rule.id == "prefix-changes").collect();
+    assert_eq!(fix(&given, &LintOptions::default(), &named).source, kept);
     Ok(())
 }
 

@@ -507,8 +507,7 @@ impl Encoder {
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let text = this.get().encoder.vocabulary().tokenizer().to_string(false);
-        let text = text.map_err(|error| LoadError::new_err(format!("the tokenizer cannot be written: {error}")))?;
+        let text = this.get().encoder.vocabulary().to_json().map_err(tokens_error)?;
         Ok((this.get_type().into_any(), (this.get().model(this.py()), text).into_pyobject(this.py())?))
     }
 

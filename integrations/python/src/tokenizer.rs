@@ -17,7 +17,7 @@ pub(crate) fn vocabulary_of(tokenizer: &Bound<'_, PyAny>) -> PyResult<Vocabulary
     let (kind, place): (String, Bound<'_, PyAny>) = source_of.call1((tokenizer,))?.extract()?;
     if kind == "json" {
         let text: String = place.extract()?;
-        return tokenizer.py().detach(|| Vocabulary::from_json(&text).map_err(tokens_error));
+        return tokenizer.py().detach(|| Vocabulary::from_live(&text).map_err(tokens_error));
     }
     let path: PathBuf = place.extract()?;
     tokenizer.py().detach(|| {

@@ -15,6 +15,17 @@ use crate::value::types::{Cycler, Dict, Global, List, LoopState, Map, Value, Vie
 
 /// `value.method(args)`.
 pub(crate) fn call(run: &Run, value: &Value, method: &'static str, args: Args) -> Outcome<Value> {
+    // Its sandbox lets no template change a value.
+    let changes = match value {
+        Value::List(_) => {
+            matches!(method, "append" | "clear" | "pop" | "reverse" | "insert" | "sort" | "extend" | "remove")
+        }
+        Value::Dict(_) => matches!(method, "clear" | "pop" | "popitem" | "setdefault" | "update"),
+        _ => false,
+    };
+    if changes {
+        run.refused_by_transformers(method);
+    }
     match value {
         Value::Str(text) => str_methods::call(run, text, method, args),
         Value::List(list) => list_method(run, list, method, args),

@@ -29,7 +29,10 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
             json::dumps(run, &value, &style).map(Value::Str)
         }
         "from_json" => match &value {
-            Value::Str(text) => json::loads(run, text),
+            Value::Str(text) => {
+                run.refused_by_transformers("from_json");
+                json::loads(run, text)
+            }
             _ => Err(value.fault(|t| format!("the JSON object must be str, bytes or bytearray, not {t}"))),
         },
         "string" => Ok(Value::Str(soft(&value)?)),

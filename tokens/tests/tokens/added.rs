@@ -55,6 +55,20 @@ fn added_tokens_with_rules_are_found_as_the_library_finds_them() -> Result<(), F
     Ok(())
 }
 
+/// A token that was added at run time to a vocabulary with holes has the id that the tokenizer in memory gives it.
+#[test]
+fn a_tokenizer_in_memory_keeps_its_ids() -> Result<(), Failure> {
+    let mut json = of_bytes(&[("<a>".to_owned(), true)])?.json()?;
+    json["model"]["vocab"]["hole"] = 270.into();
+    json["added_tokens"][0]["id"] = 271.into();
+    let live = unjinja_tokens::Vocabulary::from_live(&json.to_string())?;
+    for live in [&live, &unjinja_tokens::Vocabulary::from_live(&live.to_json()?)?] {
+        assert_eq!(live.ids("<a>b")?, [271, 98]);
+        assert_eq!((live.bytes(271), live.control_token(271)), (Some(&b"<a>"[..]), Some("<a>")));
+    }
+    Ok(())
+}
+
 /// The library writes white space twice where one token takes it and a part of it is a token too: `<b>`, a line break, and more. That
 /// would change the text, so it is not done here.
 fn doubles_space(text: &str) -> bool {

@@ -4,6 +4,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use unjinja::{Options, Tools};
 use unjinja_dynamic::{Conversation, Model};
 use unjinja_testkit::random::Random;
 use unjinja_testkit::{corpus, sample, whole};
@@ -121,6 +122,16 @@ fn run(encoder: &Encoder, vocabulary: &Vocabulary, random: &mut Random, loops: &
             }
             Err(error) => return Err(error.into()),
         };
+        let prompt = encoder.model().prompt(&conversation(&messages))?;
+        let options = Options::new().tools(&Tools::from_openai(&tools)?).generation_prompt(prompt.turn());
+        let decoded = json!(encoder.decode(&sampled, &options).message);
+        for key in ["content", "reasoning_content"] {
+            assert_eq!(bridge.message[key], decoded[key], "the bridge reads otherwise than `decode`");
+        }
+        let functions = |message: &Value| -> Vec<Value> {
+            message["tool_calls"].as_array().into_iter().flatten().map(|call| call["function"].clone()).collect()
+        };
+        assert_eq!(functions(&bridge.message), functions(&decoded), "the bridge reads otherwise than `decode`");
         loops.bridged += 1;
         loops.closed += usize::from(bridge.closes_turn);
         if bridge.closes_turn && whole_turn {

@@ -4,9 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 use unjinja::Options;
-use unjinja_dynamic::{Conversation, Model};
+use unjinja_dynamic::{Conversation, LabelledPrompt, Model};
+use unjinja_render::Origin;
 use unjinja_spec::tags;
-use unjinja_testkit::{corpus, sample};
+use unjinja_testkit::conversations::{KINDS, LENGTHS, SCRIPTS, messages};
+use unjinja_testkit::{corpus, root, sample};
 use unjinja_tokens::{Encoder, TokensError};
 
 use crate::Failure;
@@ -81,33 +83,67 @@ fn a_turn_ends_with_its_end_whatever_tokens_spell_it() -> Result<(), Failure> {
     Ok(())
 }
 
+/// The model stops at the token that begins the next message, which is all that it writes of it.
 #[test]
-fn the_header_of_the_next_message_is_not_the_models() -> Result<(), Failure> {
-    let expected = "/\n<tool_call>{\"name\": \"look\", \"arguments\": {\"at\": \"sky\"}}</tool_call>/\nyes";
+fn the_token_at_which_the_model_stops_is_the_models() -> Result<(), Failure> {
+    let expected =
+        "/\n<tool_call>{\"name\": \"look\", \"arguments\": {\"at\": \"sky\"}}</tool_call><|observation|>/\nyes<|user|>";
     let tokens = ["<tool_call>", "</tool_call>", "<|user|>", "<|assistant|>", "<|observation|>"];
     for added in [&tokens[..0], &tokens[..2], &tokens[2..], &tokens] {
         assert_eq!(written(&with_tokens(HEADERS, added)?.0)?, expected, "{added:?}");
     }
+    // A role that the template writes with a capital letter begins a header too.
+    let capitals =
+        TRIMMED.replace("<|{{ m.role }}|>", "{{ m.role | capitalize }}: ").replace("<|assistant|>", "Assistant:");
+    let encoder = with_tokens(&capitals, &["<|end|>"])?.0;
+    let turns = json!([user("a"), {"role": "assistant", "content": "yes"}]);
+    let (text, marks) = mask(&encoder, &Conversation::new(turns))?;
+    let first = marks.iter().position(|by_model| *by_model).unwrap_or_default();
+    // The prompt ends before the blank.
+    assert_eq!(&text[first..], " yes<|end|>\n");
     Ok(())
 }
 
-/// The mask is that of the marks of `unjinja export --for training`, which knows no tokenizer, and so the same for all tokenizers.
+/// What the model writes of a prompt, whatever its texts are: the template's text, and each field by its path, with the model's part of
+/// it. Two conversations that differ in their letters alone have the same.
+fn shape(prompt: &LabelledPrompt, by_model: &[bool]) -> Vec<(String, Vec<bool>)> {
+    let mut shape: Vec<(String, Vec<bool>)> = Vec::new();
+    for span in prompt.labels.spans() {
+        let marks = &by_model[span.range.clone()];
+        let (what, mut marks) = match &span.origin {
+            Origin::Template => (prompt.text[span.range.clone()].to_owned(), marks.to_vec()),
+            Origin::Field(field) => (field.path.to_string(), marks.to_vec()),
+        };
+        let is_field = matches!(span.origin, Origin::Field(_));
+        if is_field {
+            marks.dedup();
+        }
+        match shape.last_mut().filter(|(last, _)| is_field && *last == what) {
+            Some((_, known)) => {
+                known.extend(marks);
+                known.dedup();
+            }
+            None => shape.push((what, marks)),
+        }
+    }
+    shape
+}
+
+/// The mask is that of the marks of `unjinja export --for training`, which knows no tokenizer, and so the same for all tokenizers. It is
+/// the same in all scripts.
 #[test]
-fn masks_do_not_depend_on_the_tokenizer() -> Result<(), Failure> {
-    let Some(corpus) = corpus()? else { return Ok(()) };
+fn masks_depend_neither_on_the_tokenizer_nor_on_the_script() -> Result<(), Failure> {
     let mut files = Vec::new();
-    for folder in ["templates", "wild/templates", "wide/templates", "late/templates"] {
-        for entry in fs::read_dir(corpus.join(folder)).into_iter().flatten() {
+    let corpus = corpus()?;
+    let folders = ["templates", "wild/templates", "wide/templates", "late/templates"];
+    let folders = corpus.iter().flat_map(|corpus| folders.map(|folder| corpus.join(folder)));
+    for folder in folders.chain([root().join("templates")]) {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
             files.push(entry?.path());
         }
     }
     files.sort();
-    let thought = json!({"role": "assistant", "content": "yes", "reasoning_content": "hm"});
-    let conversations = [
-        Conversation::new(with_call()),
-        Conversation::new(vec![user("a"), thought, user("b"), json!({"role": "assistant", "content": "no"})]),
-    ];
-    let (mut compared, mut problems) = (0, Vec::new());
+    let (mut compared, mut scripts, mut problems) = (0, 0, Vec::new());
     for file in sample(files, 12) {
         let Ok(model) = Model::from_file(&file) else { continue };
         let source = fs::read_to_string(&file)?;
@@ -115,32 +151,51 @@ fn masks_do_not_depend_on_the_tokenizer() -> Result<(), Failure> {
         let encoders = [&all[..0], &all[..]].map(|added| of_bytes(added).and_then(|made| made.again()));
         let [plain, full] = encoders.map(|made| Ok::<_, Failure>(Encoder::new(model.clone(), made?)));
         let (plain, full) = (plain?, full?);
-        for conversation in &conversations {
-            let Ok(prompt) = model.render_labelled(&conversation.clone().generation_prompt(false)) else { continue };
-            let (Ok(plain), Ok(full)) = (mask(&plain, conversation), mask(&full, conversation)) else { continue };
-            let mut marks = vec![false; prompt.text.len()];
-            for piece in model.prompt_pieces(&prompt)?.iter().filter(|piece| piece.by_model) {
-                marks[piece.range.clone()].fill(true);
-            }
-            compared += 1;
-            let marks = (prompt.text, marks);
-            if plain != marks || full != marks {
-                let at = |one: &[bool]| one.iter().zip(&marks.1).position(|(one, other)| one != other);
-                let at = [at(&plain.1), at(&full.1)];
-                let place = at.into_iter().flatten().min().unwrap_or_default();
-                let around = marks.0.get(place.saturating_sub(60)..(place + 60).min(marks.0.len()));
-                problems.push(format!("{}: {at:?}: {around:?}", file.display()));
+        for kind in KINDS {
+            for length in sample(LENGTHS, 3) {
+                let mut latin = None;
+                for (script, words) in SCRIPTS {
+                    let conversation = Conversation::new(messages(kind, words, length)).generation_prompt(false);
+                    let Ok(prompt) = model.render_labelled(&conversation) else { continue };
+                    let mut marks = vec![false; prompt.text.len()];
+                    for piece in model.prompt_pieces(&prompt)?.iter().filter(|piece| piece.by_model) {
+                        marks[piece.range.clone()].fill(true);
+                    }
+                    let case = format!("{} {kind} {length} {script}", file.display());
+                    let found = shape(&prompt, &marks);
+                    let expected = latin.get_or_insert_with(|| found.clone());
+                    let text =
+                        |shape: &[(String, Vec<bool>)]| shape.iter().map(|(text, _)| text.clone()).collect::<Vec<_>>();
+                    // A template may write other letters otherwise.
+                    if text(expected) == text(&found) {
+                        scripts += 1;
+                        let differ = expected.iter().zip(&found).find(|(one, other)| one != other);
+                        problems.extend(differ.map(|differ| format!("{case}: in Latin and here {differ:?}")));
+                    }
+                    if length != LENGTHS[0] {
+                        continue;
+                    }
+                    let (Ok(plain), Ok(full)) = (mask(&plain, &conversation), mask(&full, &conversation)) else {
+                        continue;
+                    };
+                    compared += 1;
+                    let at = |one: &[bool]| one.iter().zip(&marks).position(|(one, other)| one != other);
+                    let at = [at(&plain.1), at(&full.1)];
+                    if at != [None, None] || plain.0 != prompt.text || full.0 != prompt.text {
+                        problems.push(format!("{case}: {at:?} in {:?}", prompt.text));
+                    }
+                }
             }
         }
     }
-    println!("{compared} masks");
+    println!("{compared} masks of tokenizers, {scripts} of scripts, {} problems", problems.len());
     assert!(
         problems.is_empty(),
         "{} problems; the first:\n{}",
         problems.len(),
         problems[..problems.len().min(4)].join("\n")
     );
-    assert!(compared > 60, "{compared}");
+    assert!(compared > 100 && scripts > 1_000, "{compared}, {scripts}");
     Ok(())
 }
 

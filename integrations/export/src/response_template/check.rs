@@ -10,7 +10,7 @@ use unjinja_runtime::{Message, ToolCall};
 use unjinja_spec::{ContentMode, FormatSpec, MarkerText, REPEATED_NAME};
 
 use super::error::ReadError;
-use super::export::{difference, ends, lost};
+use super::export::{difference, ends, lost, lost_after};
 use super::reading::{Reading, read};
 use super::schema::ResponseTemplate;
 
@@ -102,13 +102,18 @@ pub fn check(
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut held = false;
-    for turn in &verification.turns {
-        let Some(example) = lost(response, spec, turn) else {
+    let turns = verification.turns.iter().map(|turn| (lost(response, spec, turn), ""));
+    let after = verification.after_results.iter().map(|after| match lost_after(response, spec, after) {
+        Some((example, in_any)) => (Some(example), if in_any { "" } else { ", after the result of a call" }),
+        None => (None, ""),
+    });
+    for (example, place) in turns.chain(after) {
+        let Some(example) = example else {
             held = true;
             continue;
         };
         let when = if example.in_pieces { ", when it arrives in small pieces" } else { "" };
-        let sentence = format!("{}{when}: {}", FindingKind::Conversation, difference(&example));
+        let sentence = format!("{}{place}{when}: {}", FindingKind::Conversation, difference(&example));
         match findings.iter_mut().find(|finding| finding.sentence == sentence) {
             Some(known) if known.output.len() <= example.output.len() => known.count += 1,
             known => {

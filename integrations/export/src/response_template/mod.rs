@@ -32,7 +32,7 @@ pub use check::{Finding, FindingKind, check};
 pub use config::{find, with_chat_template, with_template};
 pub use error::{ErrorKind, ReadError};
 pub use executor::{Event, Executor};
-pub use export::{Attempt, Example, Export, Loss, LossDocument, LossKind, attempts, came_back, export};
+pub use export::{Attempt, Example, Export, Loss, LossDocument, LossKind, attempts, attempts_after, came_back, export};
 pub use problem::{Problem, Problems};
 pub use reading::{ReadCall, Reading, read, read_pieces};
 pub use schema::ResponseTemplate;

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use unjinja_dynamic::{Conversation, Model, Template};
+use unjinja_dynamic::{Conversation, Loader, Model, Source, Template};
 use unjinja_render::with_big_stack;
+use unjinja_spec::FormatSpec;
 
 use super::conversations;
 use super::renders::Renders;
@@ -47,6 +48,14 @@ pub enum PrefixState {
 /// ```
 pub fn prefix_state(model: &Model) -> PrefixState {
     with_big_stack(|| state(model)).unwrap_or(PrefixState::Changes)
+}
+
+/// The same for a template and its spec; without one, the template is analysed.
+pub fn prefix_state_of(template: &Template, spec: Option<&FormatSpec>) -> PrefixState {
+    let loader = Loader::new().tokens(template.tokens().clone()).limits(template.limits().clone());
+    let loader = spec.map_or(loader.clone(), |spec| loader.committed_spec(spec.clone()));
+    let model = loader.from_source(Source::from_text(template.name(), template.source()));
+    model.map_or(PrefixState::Changes, |model| prefix_state(&model))
 }
 
 fn state(model: &Model) -> PrefixState {

@@ -54,7 +54,7 @@ impl<'m> Renders<'m> {
     fn written(&self, prompt: &LabelledPrompt) -> Vec<Vec<Range<usize>>> {
         let parts = self.model.prompt_parts(prompt);
         let writers = PromptWriters::new(prompt, &|text| self.tokens.contains(text));
-        self.model.written_by_model(prompt, &parts, &writers, &self.tokens.written(prompt, &writers))
+        self.model.written_by_model(prompt, &parts, &self.tokens.written(prompt, &writers))
     }
 
     /// Another source with the tokens and limits of the template.

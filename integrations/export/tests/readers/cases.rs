@@ -7,10 +7,14 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use unjinja_analyzer::verify;
+use unjinja_export::response_template::{attempts_after, export};
+use unjinja_render::Template;
 use unjinja_testkit::Failure;
 use unjinja_testkit::random::Random;
 
 use super::python::Reader;
+use crate::exports::specs;
 
 /// How many random texts each template of our own gets.
 const RANDOM: usize = 100;
@@ -25,6 +29,23 @@ pub struct Case {
     pub prompt: String,
     pub chunks: Vec<String>,
     pub tools: Vec<Json>,
+}
+
+/// Turns after results of calls, with the exports of all supported models.
+pub fn after_results() -> Result<Vec<Case>, Failure> {
+    let Some(corpus) = unjinja_testkit::corpus()? else { return Ok(Vec::new()) };
+    let mut cases = Vec::new();
+    for spec in specs()? {
+        let text = unjinja_testkit::released_template(&corpus, &spec.template.sha256)?;
+        let verification = verify(&Template::parse(&spec.template.file, &text)?, &spec, 4, 1);
+        let template = export(&spec, &verification)?.json;
+        for attempt in verification.after_results.iter().flat_map(|after| attempts_after(&spec, after)) {
+            let chunks = attempt.pieces.iter().map(|piece| (*piece).to_owned()).collect();
+            let name = format!("{} after a result", spec.template.name);
+            cases.push(Case { name, template: template.clone(), prompt: attempt.prompt, chunks, tools: attempt.tools });
+        }
+    }
+    Ok(cases)
 }
 
 /// A template that must be refused.

@@ -16,13 +16,13 @@ pub(crate) struct Draft {
     pub losses: Vec<LossKind>,
 }
 
-/// The templates of a spec: those that may read more come first.
-pub(crate) fn drafts(spec: &FormatSpec) -> Vec<Draft> {
-    let (lists, patterns) = (draft(spec, Means::CallLists), draft(spec, Means::Patterns));
+/// The templates of a spec: those that may read more come first. `tails` is what prompts write after the result of a call.
+pub(crate) fn drafts(spec: &FormatSpec, tails: &BTreeSet<&str>) -> Vec<Draft> {
+    let (lists, patterns) = (draft(spec, Means::CallLists, tails), draft(spec, Means::Patterns, tails));
     if lists.json == patterns.json { vec![patterns] } else { vec![lists, patterns] }
 }
 
-fn draft(spec: &FormatSpec, means: Means) -> Draft {
+fn draft(spec: &FormatSpec, means: Means, tails: &BTreeSet<&str>) -> Draft {
     let mut losses = Vec::new();
     let mut fields = Map::new();
     let ends = ends(spec);
@@ -39,10 +39,37 @@ fn draft(spec: &FormatSpec, means: Means) -> Draft {
     }
     let mut template = Map::new();
     template.insert("defaults".to_owned(), json!({"role": "assistant"}));
-    let (key, anchor) = anchor(spec);
-    template.insert(key.to_owned(), Json::from(anchor));
+    let (key, anchor) = anchors(spec, tails);
+    template.insert(key.to_owned(), anchor);
     template.insert("fields".to_owned(), Json::Object(fields));
     Draft { json: Json::Object(template), losses }
+}
+
+/// Where in the prompt the turn begins, also after the result of a call: the key and its value.
+fn anchors(spec: &FormatSpec, tails: &BTreeSet<&str>) -> (&'static str, Json) {
+    let (key, first) = anchor(spec);
+    let results: BTreeSet<String> = tails.iter().filter_map(|tail| result_end(spec, tail)).collect();
+    if results.is_empty() {
+        return (key, first.into());
+    }
+    if key == "start_anchor" {
+        return (key, std::iter::once(first).chain(results).collect());
+    }
+    (key, std::iter::once(first).chain(results.iter().map(|text| escaped(text))).collect::<Vec<_>>().join("|").into())
+}
+
+/// The text that ends the result of a call, where a prompt goes on after it without the start of a turn.
+fn result_end(spec: &FormatSpec, tail: &str) -> Option<String> {
+    let start = spec.turn.assistant_start.as_str();
+    if start.is_empty() || tail.contains(start) {
+        return None;
+    }
+    // What the prompt has of the turn belongs to the turn.
+    let begun = spec.generation_prompt.iter().filter_map(|prompt| prompt.text.strip_prefix(start));
+    let begun = begun.chain([spec.reasoning.start.as_str()]).filter(|text| !text.trim().is_empty());
+    let rest = begun.filter_map(|text| tail.strip_suffix(text)).min_by_key(|rest| rest.len()).unwrap_or(tail);
+    let last = MarkerText::new(rest).tags().last().and_then(|tag| rest.rfind(tag)).unwrap_or_default();
+    rest.get(last..).filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
 /// Where in the prompt the turn begins: the key and its value.

@@ -26,6 +26,8 @@ pub enum LossKind {
     Label,
     /// An argument quotes a marker of the template's roles.
     QuotedMarker,
+    /// A prompt that ends with the result of a call does not say where the next turn begins.
+    AfterResult,
     /// Nothing that was foreseen: the reasoning differs.
     Reasoning,
     /// Nothing that was foreseen: the answer differs.
@@ -96,6 +98,10 @@ impl LossKind {
             LossKind::QuotedMarker => {
                 ("quoted_marker", "an argument that quotes a marker of the template's roles ends the call")
             }
+            LossKind::AfterResult => (
+                "after_result",
+                "after the result of a call the prompt marks no new turn, so the turn that called is read again",
+            ),
             LossKind::Reasoning => ("reasoning", "the reasoning comes back different"),
             LossKind::Content => ("content", "the answer comes back different"),
             LossKind::Calls => ("calls", "calls come back different"),

@@ -14,5 +14,5 @@ mod verified;
 pub use document::LossDocument;
 pub(crate) use from_spec::ends;
 pub use loss::LossKind;
-pub use verified::{Attempt, Example, Export, Loss, attempts, came_back, export};
-pub(crate) use verified::{difference, lost};
+pub use verified::{Attempt, Example, Export, Loss, attempts, attempts_after, came_back, export};
+pub(crate) use verified::{difference, lost, lost_after};

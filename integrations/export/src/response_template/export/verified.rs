@@ -1,8 +1,10 @@
 //! The proof of an export: the random conversations of a template go through the executor, and each that comes back changed is
 //! reported with the output that shows it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value as Json, json};
-use unjinja_analyzer::{Rendered, Verification};
+use unjinja_analyzer::{AfterResult, Rendered, Verification};
 use unjinja_runtime::{Message, Tools};
 use unjinja_spec::{FormatSpec, StartsIn};
 
@@ -83,7 +85,8 @@ impl Export {
 /// The markers of the spec make no valid template: a marker is too long for a pattern.
 pub fn export(spec: &FormatSpec, verification: &Verification) -> Result<Export, Problems> {
     let mut best: Option<Export> = None;
-    for draft in from_spec::drafts(spec) {
+    let tails: BTreeSet<&str> = verification.after_results.iter().map(|after| after.tail.as_str()).collect();
+    for draft in from_spec::drafts(spec, &tails) {
         let export = tried(draft, spec, verification)?;
         let is_whole = export.is_whole();
         if best.as_ref().is_none_or(|best| best.held < export.held) {
@@ -104,12 +107,26 @@ fn tried(draft: Draft, spec: &FormatSpec, verification: &Verification) -> Result
     if template.has_field("tool_calls") {
         notes.push("arguments do not stream: every reader gives them when the call is complete".to_owned());
     }
+    if spec.turn.end.trim().is_empty() && spec.tokens.eos.is_none() {
+        let next = "export tokenizer_config.json or GGUF, which say what `eos_token` is";
+        notes.push(format!(
+            "no token is known that ends a turn, so one that the model writes stays in the content: {next}"
+        ));
+    }
     let mut losses: Vec<Loss> = losses.into_iter().map(|kind| Loss { kind, count: 0, example: None }).collect();
     let mut held = 0;
     for turn in &verification.turns {
         match lost(&template, spec, turn) {
             None => held += 1,
             Some(example) => note(&mut losses, example),
+        }
+    }
+    for after in &verification.after_results {
+        match lost_after(&template, spec, after) {
+            None => held += 1,
+            // What is lost in any turn has nothing to do with the result.
+            Some((example, true)) => note(&mut losses, example),
+            Some((example, false)) => note_as(&mut losses, LossKind::AfterResult, example),
         }
     }
     for example in verification.quoting.iter().filter_map(|turn| lost(&template, spec, turn)) {
@@ -129,7 +146,7 @@ fn tried(draft: Draft, spec: &FormatSpec, verification: &Verification) -> Result
     let (losses, unseen) = losses.into_iter().partition::<Vec<Loss>, _>(|loss| loss.example.is_some());
     let unseen = unseen.into_iter().filter(|loss| loss.kind.is_told_unseen());
     notes.extend(unseen.map(|loss| format!("{}; no random conversation shows a loss", loss.kind)));
-    let tried = u32::try_from(verification.turns.len()).unwrap_or(u32::MAX);
+    let tried = u32::try_from(verification.turns.len() + verification.after_results.len()).unwrap_or(u32::MAX);
     Ok(Export { json, tried, held, losses, notes })
 }
 
@@ -141,11 +158,12 @@ fn sample(template: &ResponseTemplate, spec: &FormatSpec) -> Example {
     Example { output, in_pieces: false, expected, read }
 }
 
-/// How many conversations of a verification come back when a reader reads them with a template, which may be anybody's.
+/// How many conversations of a verification come back, turns after results of calls among them, when a reader reads them with a template, which may be anybody's.
 #[must_use]
 pub fn came_back(template: &ResponseTemplate, spec: &FormatSpec, verification: &Verification) -> u32 {
-    let held = verification.turns.iter().filter(|turn| lost(template, spec, turn).is_none());
-    u32::try_from(held.count()).unwrap_or(u32::MAX)
+    let held = verification.turns.iter().filter(|turn| lost(template, spec, turn).is_none()).count();
+    let after = verification.after_results.iter().filter(|after| lost_after(template, spec, after).is_none()).count();
+    u32::try_from(held + after).unwrap_or(u32::MAX)
 }
 
 /// Adds a conversation to the loss that explains it, or makes a new one of it.
@@ -222,23 +240,52 @@ pub struct Attempt<'t> {
 #[must_use]
 pub fn attempts<'t>(spec: &'t FormatSpec, turn: &'t Rendered) -> Vec<Attempt<'t>> {
     let (prompt, output) = split(spec, turn);
-    let prompt = format!("A question.{}{prompt}", spec.turn.assistant_start);
+    ways(spec, format!("A question.{}{prompt}", spec.turn.assistant_start), output, &turn.tools)
+}
+
+/// The same for a turn after the result of a call.
+#[must_use]
+pub fn attempts_after<'t>(spec: &'t FormatSpec, after: &'t AfterResult) -> Vec<Attempt<'t>> {
+    ways(spec, after.prompt.clone(), &after.turn.body, &after.turn.tools)
+}
+
+/// The ways in which an output reaches a reader after a prompt.
+fn ways<'t>(spec: &'t FormatSpec, prompt: String, output: &'t str, tools: &Tools) -> Vec<Attempt<'t>> {
     // Generation stops at the token, before the white space that the template writes after it.
     let trimmed = output.trim_end();
     let without_end = from_spec::ends(spec).iter().find_map(|end| trimmed.strip_suffix(end.as_str()));
     let outputs = [without_end.map_or(output, |_| trimmed), without_end.unwrap_or(output)];
     let ways = outputs.into_iter().flat_map(|output| [vec![output], pieces(output)]);
-    let tools = openai(&turn.tools);
+    let tools = openai(tools);
     ways.map(|pieces| Attempt { prompt: prompt.clone(), pieces, tools: tools.clone() }).collect()
 }
 
 /// The first attempt to read a turn that gives another message; `None` if there is none.
 pub(crate) fn lost(template: &ResponseTemplate, spec: &FormatSpec, turn: &Rendered) -> Option<Example> {
-    attempts(spec, turn).into_iter().find_map(|Attempt { prompt, pieces, tools }| {
+    first_lost(template, attempts(spec, turn), &turn.message)
+}
+
+/// The same for a turn after the result of a call, and whether another turn that the prompt leaves as much of is lost too.
+pub(crate) fn lost_after(
+    template: &ResponseTemplate,
+    spec: &FormatSpec,
+    after: &AfterResult,
+) -> Option<(Example, bool)> {
+    let AfterResult { tail, turn, .. } = after;
+    let example = first_lost(template, attempts_after(spec, after), &turn.message)?;
+    let begun = spec.generation_prompt.iter().filter_map(|prompt| prompt.text.strip_prefix(&spec.turn.assistant_start));
+    let begun = begun.filter(|text| tail.ends_with(text)).max_by_key(|text| text.len()).unwrap_or_default();
+    let first = format!("A question.{}{begun}", spec.turn.assistant_start);
+    let in_any = first_lost(template, ways(spec, first, &turn.body, &turn.tools), &turn.message).is_some();
+    Some((example, in_any))
+}
+
+fn first_lost(template: &ResponseTemplate, ways: Vec<Attempt<'_>>, expected: &Message) -> Option<Example> {
+    ways.into_iter().find_map(|Attempt { prompt, pieces, tools }| {
         let read = read_pieces(template, &prompt, &pieces, &tools);
         let in_pieces = pieces.len() > 1;
-        let is_same = read.as_ref().is_ok_and(|reading| reading.is_same(&turn.message));
-        (!is_same).then(|| Example { output: pieces.concat(), in_pieces, expected: turn.message.clone(), read })
+        let is_same = read.as_ref().is_ok_and(|reading| reading.is_same(expected));
+        (!is_same).then(|| Example { output: pieces.concat(), in_pieces, expected: expected.clone(), read })
     })
 }
 
