@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unjinja_lint::{Evidence, Finding, LintOptions, RULES, Severity, lint, syntax_error};
-use unjinja_render::Template;
+use unjinja_render::{RenderOptions, Template};
 use unjinja_testkit::{corpus, expect, root};
 
 type Failure = Box<dyn Error>;
@@ -129,7 +129,11 @@ fn findings_can_be_repeated(corpus: &Path, found: &FindingsByTemplate) -> Result
             }
             let Some(Evidence::Conversation { conversation, actual, .. }) = &finding.evidence else { continue };
             let seen = actual.trim_start_matches('…').trim_end_matches('…');
-            let (is_same, rendered) = match template.render(conversation) {
+            let rendered = template.render_with(conversation, &RenderOptions::new());
+            let refused = rendered.refused_by_transformers.filter(|_| finding.rule.id == "transformers-refuses");
+            let (is_same, rendered) = match rendered.result {
+                // The error is that of transformers.
+                Ok(_) if refused.is_some() => (refused.is_some_and(|why| actual.ends_with(&why)), actual.clone()),
                 // Where a whole prompt is meant, it is between quotes.
                 Ok(text) => {
                     let shows = text.contains(seen) || format!("{text:?}") == *actual;
