@@ -57,7 +57,7 @@ pub struct ResponsesRequest {
 /// Fields that are read below. `max_tool_calls` limits the calls of tools that OpenAI runs, of which there are none here.
 const READ: &str = "background chat_template_kwargs conversation include input instructions max_output_tokens model \
     parallel_tool_calls previous_response_id prompt reasoning stop stream stream_options text tool_choice tools \
-    top_logprobs truncation max_tool_calls";
+    top_logprobs truncation max_tool_calls store";
 
 /// Fields that a response repeats, with what it says if the request has none.
 const REPEATED: [(&str, &str); 16] = [
