@@ -32,8 +32,8 @@ pub(crate) fn check(settings: &Map<String, Value>, named: &[String]) -> Result<(
 pub(crate) fn leave_out(request: &mut Value, named: &[String]) -> Vec<String> {
     let mut is_there = |name: &&String| {
         let (parents, last) = name.rsplit_once('.').unwrap_or(("", name));
-        let parents = parents.split('.').filter(|parent| !parent.is_empty());
-        let holder = parents.fold(Some(&mut *request), |holder, key| holder?.get_mut(key));
+        let mut parents = parents.split('.').filter(|parent| !parent.is_empty());
+        let holder = parents.try_fold(&mut *request, |holder, key| holder.get_mut(key));
         holder.and_then(Value::as_object_mut).is_some_and(|holder| holder.shift_remove(last).is_some())
     };
     named.iter().filter(|name| is_there(name)).cloned().collect()
