@@ -94,20 +94,20 @@ pub struct ToolCallDelta {
     /// The id, in the call's first delta only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// `function` or `custom`, in the call's first delta only.
+    /// `function`, in the call's first delta only.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The function, unless the tool is a custom one.
+    /// The function.
     #[serde(default, skip_serializing_if = "FunctionDelta::is_empty")]
     pub function: FunctionDelta,
-    /// The custom tool.
+    /// A custom tool in the place of the function. The type is `custom` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub custom: Option<CustomDelta>,
 }
 
 /// What is added to the custom tool of a call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CustomDelta {
     /// The name, in the call's first delta only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -170,6 +170,7 @@ struct MessageForm<'m> {
     reasoning: &'m str,
     /// The calls, each with an id; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<ToolCall>"))]
     tool_calls: Vec<CallForm<'m>>,
     /// Broken markup; absent if there is none.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -181,7 +182,6 @@ struct MessageForm<'m> {
 
 /// A call as it is written.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompletionCall"))]
 #[serde(untagged)]
 enum CallForm<'m> {
     /// Of a function.
@@ -212,7 +212,6 @@ impl<'m> CallForm<'m> {
 
 /// The custom tool of a call.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CustomCall"))]
 struct CustomForm<'m> {
     /// The tool's name.
     name: &'m str,
