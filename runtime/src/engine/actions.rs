@@ -256,6 +256,10 @@ impl Io<'_> {
     /// The open call is over, but what should close it is missing: a marker that was just read, or the end of the output, ends it, or
     /// text that is read up to the next marker.
     pub fn end_call_incomplete(&mut self) {
+        if self.memory.cursor.turn_end.is_some() {
+            let Memory { calls, emitter, .. } = &mut *self.memory;
+            calls.cut_off(emitter, self.sink);
+        }
         self.close_call(false);
     }
 
