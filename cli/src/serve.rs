@@ -258,6 +258,7 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
     }
     upstream.engine = engine.into();
     let mut config = Config::new(upstream);
+    config.ignore_fields.clone_from(&arguments.ignore_field);
     config.key = key(arguments.api_key_file.as_deref(), KEY)?;
     config.diagnostics = arguments.diagnostics;
     config.refuse_media = arguments.refuse_media;

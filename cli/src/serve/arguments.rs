@@ -79,6 +79,10 @@ pub(crate) struct Arguments {
     /// A field of requests that is passed on to the upstream. Without it, only those are that say how to sample.
     #[arg(long, value_name = "FIELD", help_heading = "Security")]
     pub(super) pass_field: Vec<String>,
+    /// A field of requests that is left out, or a member of one (`output_config.task_budget`). Without it, a field on which the answer
+    /// may depend, and that is not known here, has status 400.
+    #[arg(long, value_name = "FIELD", help_heading = "Security")]
+    pub(super) ignore_field: Vec<String>,
     #[command(flatten)]
     pub(super) cut: CutArgs,
     /// How lines of the log are written: as text, or as one JSON object each, with the time in seconds since 1970.

@@ -177,7 +177,7 @@ fn delta<'py>(py: Python<'py>, delta: &Delta) -> PyResult<Bound<'py, PyDict>> {
 }
 
 fn call_delta<'py>(py: Python<'py>, call: &ToolCallDelta) -> PyResult<Bound<'py, PyDict>> {
-    let ToolCallDelta { index, id, kind, function: FunctionDelta { name, arguments } } = call;
+    let ToolCallDelta { index, id, kind, function: FunctionDelta { name, arguments }, .. } = call;
     let dict = PyDict::new(py);
     dict.set_item(intern!(py, "index"), index)?;
     if let Some(id) = id {

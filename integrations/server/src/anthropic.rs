@@ -4,6 +4,7 @@ mod block;
 mod event;
 mod request;
 mod response;
+mod tools;
 mod writer;
 
 pub use event::{BlockDelta, ContentBlock, EndDelta, MessageResponse, MessageUsage, StreamEvent};

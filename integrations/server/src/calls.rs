@@ -1,6 +1,9 @@
 //! The calls of a stream: when each is announced, under which id, and how much of its arguments can be sent. Both APIs write
 //! what this module says.
 
+use std::collections::HashMap;
+
+use serde::de::IgnoredAny;
 use unjinja_runtime::Event;
 
 use crate::arguments::ArgumentStream;
@@ -34,6 +37,8 @@ struct Call {
     announced: bool,
     /// Arguments that wait for the announcement.
     waiting: String,
+    /// All arguments, as the model wrote them.
+    written_arguments: String,
     stream: Option<ArgumentStream>,
     over: bool,
     complete: bool,
@@ -55,7 +60,7 @@ impl CallWriter {
         !self.calls.is_empty()
     }
 
-    /// Whether the output ended with its calls done: there was one, and each is complete.
+    /// Whether the output ended with its calls done: there was one, and each is complete, with arguments that are an object.
     pub(crate) fn handed_over(&self) -> bool {
         are_done(self.calls.iter().map(|call| call.complete))
     }
@@ -71,6 +76,7 @@ impl CallWriter {
                     written: id.map(str::to_owned),
                     announced: false,
                     waiting: String::new(),
+                    written_arguments: String::new(),
                     stream: self.objects.then(ArgumentStream::new),
                     over: false,
                     complete: false,
@@ -107,6 +113,7 @@ impl CallWriter {
             self.announce(index, pieces);
         }
         let Some(call) = self.calls.get_mut(index).filter(|call| !call.over) else { return };
+        call.written_arguments.push_str(json);
         let text = call.stream.as_mut().map_or(json, |stream| stream.push(json));
         if call.announced {
             pieces.extend(arguments(index, text));
@@ -118,6 +125,7 @@ impl CallWriter {
     fn end(&mut self, index: usize, complete: bool, pieces: &mut Vec<CallPiece>) {
         self.announce(index, pieces);
         let Some(call) = self.calls.get_mut(index).filter(|call| !call.over) else { return };
+        let complete = is_done(complete, &std::mem::take(&mut call.written_arguments));
         (call.over, call.complete) = (true, complete);
         if let Some(stream) = call.stream.take() {
             pieces.extend(arguments(index, &stream.finish()));
@@ -133,6 +141,11 @@ impl CallWriter {
         pieces.push(CallPiece::Start { index, id, name: call.name.clone() });
         pieces.extend(arguments(index, &std::mem::take(&mut call.waiting)));
     }
+}
+
+/// Whether a call can be run: it is complete, and its arguments are an object. What was read up to the closer may be no JSON.
+pub(crate) fn is_done(complete: bool, arguments: &str) -> bool {
+    complete && (arguments.is_empty() || serde_json::from_str::<HashMap<String, IgnoredAny>>(arguments).is_ok())
 }
 
 /// Whether there are calls, and all of them are complete.

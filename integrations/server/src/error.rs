@@ -53,7 +53,8 @@ impl ApiError {
         Self { param: Some("model".to_owned()), code: Some("model_not_found".into()), ..Self::new(404, message) }
     }
 
-    fn at(place: &str, code: &'static str, cause: impl fmt::Display, next: impl fmt::Display) -> Self {
+    /// Status 400 with a word for programs: the parameter at `place` is wrong. The message is `place: cause; next`.
+    pub(crate) fn at(place: &str, code: &'static str, cause: impl fmt::Display, next: impl fmt::Display) -> Self {
         let (param, message) = match place {
             "" => (None, format!("{cause}; {next}")),
             place => (Some(place.to_owned()), format!("{place}: {cause}; {next}")),
@@ -141,7 +142,8 @@ impl Serialize for ApiError {
     }
 }
 
-/// An [`ApiError`] in Anthropic's form: `{"type": "error", "error": {"type", "message"}}`.
+/// An [`ApiError`] in Anthropic's form: `{"type": "error", "error": {"type", "message", "details": {"error_code"}}}`, with `details` where
+/// there is a word for programs.
 #[derive(Debug, Clone, Copy)]
 pub struct AnthropicError<'e>(&'e ApiError);
 
@@ -151,6 +153,12 @@ impl Serialize for AnthropicError<'_> {
         struct Body<'e> {
             r#type: &'static str,
             message: &'e str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            details: Option<Details<'e>>,
+        }
+        #[derive(Serialize)]
+        struct Details<'e> {
+            error_code: &'e str,
         }
         let kind = match self.0.status {
             401 => "authentication_error",
@@ -162,9 +170,10 @@ impl Serialize for AnthropicError<'_> {
             503 | 529 => "overloaded_error",
             _ => "api_error",
         };
+        let details = self.0.code().map(|error_code| Details { error_code });
         let mut map = serializer.serialize_map(Some(2))?;
         map.serialize_entry("type", "error")?;
-        map.serialize_entry("error", &Body { r#type: kind, message: &self.0.message })?;
+        map.serialize_entry("error", &Body { r#type: kind, message: &self.0.message, details })?;
         map.end()
     }
 }

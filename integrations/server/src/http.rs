@@ -22,6 +22,7 @@ mod body_parts;
 mod budget;
 mod choices;
 mod client;
+mod compact;
 mod config;
 mod deliver;
 mod discover;

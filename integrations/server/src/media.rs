@@ -7,13 +7,45 @@ use crate::error::ApiError;
 use crate::request::Role;
 use crate::request_value::RequestValue;
 
-/// The places in a request where a sentence replaces something else.
-pub(crate) type Replaced = Vec<String>;
+/// What of a request the model does not get as it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Unread {
+    /// The places where a sentence replaces something else.
+    pub(crate) replaced: Vec<String>,
+    /// The types of tools, items, blocks and parts that are left out.
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Unread {
+    /// How many types are remembered, each once.
+    const MOST: usize = 16;
+
+    /// Notes a type that is left out.
+    pub(crate) fn leave_out(&mut self, kind: &str) {
+        if self.left_out.len() < Self::MOST && !self.left_out.iter().any(|known| known == kind) {
+            self.left_out.push(kind.to_owned());
+        }
+    }
+}
+
+/// What an encrypted summary is called in its place.
+pub(crate) const SUMMARY: &str = "A summary of the conversation before this point, which another server encrypted,";
+
+/// A summary, as the model reads it.
+pub(crate) fn summed_up(text: &str) -> String {
+    format!("The conversation before this point, in short:\n{text}")
+}
 
 /// The sentence in the place of something that is no text.
-pub(crate) fn stand_in(place: &RequestValue<'_>, what: &str, replaced: &mut Replaced) -> String {
-    replaced.push(place.path.clone());
+pub(crate) fn stand_in(place: &RequestValue<'_>, what: &str, unread: &mut Unread) -> String {
+    unread.replaced.push(place.path.clone());
     format!("[{what} was sent here, and cannot be shown: only text can be read]")
+}
+
+/// What a search for tools found, as the model reads it.
+pub(crate) fn found<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    format!("Found: {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
 }
 
 /// The kinds of parts that a content of one of OpenAI's APIs can have.
@@ -22,8 +54,6 @@ pub(crate) struct PartKinds {
     pub(crate) texts: &'static [&'static str],
     /// The others, with the words for what they hold.
     pub(crate) others: &'static [(&'static str, &'static str)],
-    /// What a client is told to send.
-    pub(crate) known: &'static str,
 }
 
 impl PartKinds {
@@ -33,41 +63,43 @@ impl PartKinds {
         &self,
         content: &RequestValue<'_>,
         role: Role,
-        replaced: &mut Replaced,
+        unread: &mut Unread,
     ) -> Result<String, ApiError> {
         let parts = match content.value {
             Value::String(text) => return Ok(text.clone()),
             Value::Array(_) => content.list()?,
             _ => return Err(content.expected("a string or a list of parts")),
         };
-        let texts: Vec<String> = parts.iter().map(|part| self.part(part, replaced)).collect::<Result<_, _>>()?;
+        let texts = parts.iter().map(|part| self.part(part, unread)).filter_map(Result::transpose);
+        let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
         Ok(texts.join(if role == Role::Assistant { "" } else { "\n" }))
     }
 
-    /// The text of a part; a sentence for a part that is no text.
-    fn part(&self, part: &RequestValue<'_>, replaced: &mut Replaced) -> Result<String, ApiError> {
+    /// The text of a part; a sentence for a part that is no text; `None` for one of an unknown type.
+    fn part(&self, part: &RequestValue<'_>, unread: &mut Unread) -> Result<Option<String>, ApiError> {
         part.object()?;
         let kind = part.need("type", "the type of the part")?;
         let name = kind.text()?;
         if self.texts.contains(&name) {
-            return Ok(part.need("text", "the text of the part")?.text()?.to_owned());
+            return Ok(Some(part.need("text", "the text of the part")?.text()?.to_owned()));
         }
         if name == "refusal" {
-            return Ok(part.need("refusal", "the text of the refusal")?.text()?.to_owned());
+            return Ok(Some(part.need("refusal", "the text of the refusal")?.text()?.to_owned()));
         }
-        match self.others.iter().find(|(other, _)| *other == name) {
-            Some((_, what)) => Ok(stand_in(part, what, replaced)),
-            None => Err(kind.unknown(self.known)),
+        let other = self.others.iter().find(|(other, _)| *other == name);
+        if other.is_none() {
+            unread.leave_out(name);
         }
+        Ok(other.map(|(_, what)| stand_in(part, what, unread)))
     }
 }
 
 /// The text of a document of Anthropic's API: its own if it is text, else the sentence.
-pub(crate) fn document(place: &RequestValue<'_>, replaced: &mut Replaced) -> Result<String, ApiError> {
+pub(crate) fn document(place: &RequestValue<'_>, unread: &mut Unread) -> Result<String, ApiError> {
     let source = place.get("source").filter(|source| source.value.is_object());
     let kind = source.as_ref().and_then(|source| source.value.get("type")).and_then(Value::as_str);
     match (source, kind) {
         (Some(source), Some("text")) => Ok(source.need("data", "the text of the document")?.text()?.to_owned()),
-        _ => Ok(stand_in(place, "A document", replaced)),
+        _ => Ok(stand_in(place, "A document", unread)),
     }
 }

@@ -7,8 +7,8 @@ mod request;
 mod writer;
 
 pub use chunk::{
-    ChatCompletionChunk, ChunkChoice, CompletionTokens, CompletionUsage, Delta, FunctionDelta, Logprobs, PromptTokens,
-    ReasoningName, ToolCallDelta,
+    ChatCompletionChunk, ChunkChoice, CompletionTokens, CompletionUsage, CustomDelta, Delta, FunctionDelta, Logprobs,
+    PromptTokens, ReasoningName, ToolCallDelta,
 };
 pub use completion::{ChatCompletion, CompletionChoice, CompletionMessage};
 pub use request::ChatRequest;

@@ -44,6 +44,10 @@ pub struct Request {
     pub stream: bool,
     /// The places of images, documents and the like, as JSON paths. A sentence replaces each: the model reads text only.
     pub replaced: Vec<String>,
+    /// Fields of the request that were left out: no answer depends on them here.
+    pub left_out: Vec<String>,
+    /// The types of tools, items and blocks that were left out: others run these tools, or nobody knows the type here.
+    pub ignored_tools: Vec<String>,
 }
 
 /// A message of a conversation.
@@ -121,6 +125,15 @@ pub(crate) fn continues(root: &RequestValue<'_>, messages: &[ChatMessage]) -> Re
         BegunField::Reasoning => "the last message has no reasoning of the assistant, so there is nothing to continue",
     };
     Err(ApiError::invalid(KEY, cause, "leave it out, or send such a message"))
+}
+
+/// The model's message to which a part of a conversation belongs: the last one, or a new one.
+pub(crate) fn turn(all: &mut Vec<ChatMessage>) -> &mut ChatMessage {
+    if all.last().is_none_or(|message| message.role != Role::Assistant) {
+        all.push(ChatMessage { role: Role::Assistant, ..ChatMessage::default() });
+    }
+    let last = all.len() - 1;
+    &mut all[last]
 }
 
 /// Who speaks in a message.
@@ -208,13 +221,32 @@ pub(crate) fn names(list: &str, name: &str) -> bool {
     list.split(' ').any(|one| one == name)
 }
 
+/// Fields of all APIs that are left out, and why the answer means the same without them.
+const LEFT_OUT: [(&str, &str); 5] = [
+    (
+        "who asks and who pays",
+        "billing_policy client_metadata fallback_credit_token metadata safety_identifier service_tier store user user_profile_id \
+         workspace_id",
+    ),
+    (
+        "what a service keeps to be quick, and where it runs",
+        "cache_control cache_prompt id_slot inference_geo prediction priority prompt_cache_key prompt_cache_options \
+         prompt_cache_retention speed",
+    ),
+    ("reports about the service", "diagnostics return_progress timings_per_token"),
+    ("a wish for a style that no template can express", "verbosity"),
+    ("what the upstream is always asked in the same way", "skip_special_tokens spaces_between_special_tokens"),
+];
+
 impl Request {
-    /// What all APIs call by the same name. Fields that are neither `read` nor `ignored` are settings of the sampler.
-    pub(crate) fn begin(root: &RequestValue<'_>, read: &str, ignored: &str) -> Result<Self, ApiError> {
-        let is_setting = |key: &str, value: &Value| !names(read, key) && !names(ignored, key) && !value.is_null();
-        let fields = root.object()?.iter().filter(|(key, value)| is_setting(key, value));
-        let settings = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
+    /// What all APIs call by the same name. Fields that are neither `read` nor left out are settings of the sampler.
+    pub(crate) fn begin(root: &RequestValue<'_>, read: &str) -> Result<Self, ApiError> {
+        let fields = root.object()?.iter().filter(|(key, value)| !names(read, key) && !value.is_null());
+        let is_left_out = |key: &str| LEFT_OUT.iter().any(|(_, all)| names(all, key));
+        let (left_out, settings): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| is_left_out(key));
+        let settings = settings.into_iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         Ok(Self {
+            left_out: left_out.into_iter().map(|(key, _)| key.clone()).collect(),
             model: root.get_text("model")?.unwrap_or_default().to_owned(),
             template_variables: template_variables(root)?,
             sampling: Sampling { settings, ..Sampling::default() },
@@ -282,6 +314,12 @@ pub(crate) fn stop_texts(places: &[RequestValue<'_>]) -> Result<Vec<String>, Api
         text => Ok(text.to_owned()),
     };
     places.iter().map(one).collect()
+}
+
+/// The name by which the model knows a function of a namespace.
+pub(crate) fn in_namespace(namespace: &str, name: &str) -> String {
+    let joint = if namespace.ends_with("__") { "" } else { "__" };
+    format!("{namespace}{joint}{name}")
 }
 
 /// Reads a list of tools of either API.

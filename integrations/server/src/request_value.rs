@@ -88,8 +88,14 @@ impl<'v> RequestValue<'v> {
 
 /// The body of a request as JSON.
 pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
-    serde_json::from_slice(body)
-        .map_err(|error| ApiError::invalid("", format!("the request is not JSON: {error}"), "send a JSON object"))
+    serde_json::from_slice(body).map_err(|error| match error.to_string() {
+        text if text.starts_with("recursion limit exceeded") => ApiError::invalid(
+            "",
+            "the request is nested too deeply",
+            "send at most 127 lists and objects within each other",
+        ),
+        text => ApiError::invalid("", format!("the request is not JSON: {text}"), "send a JSON object"),
+    })
 }
 
 /// A value for an error message: its type, or a short text itself.

@@ -2,12 +2,14 @@
 
 mod built_in;
 mod changes;
-mod custom;
+pub(crate) mod custom;
 mod input;
 mod request;
 mod token_queue;
 mod writer;
 
 pub use custom::{CalledTools, ToolKind};
+#[cfg(feature = "http")]
+pub(crate) use input::OPEN_SUMMARY;
 pub use request::ResponsesRequest;
 pub use writer::{ResponseEvent, ResponseWriter};

@@ -131,9 +131,9 @@ def main():
         ask_responses(one.with_options(base_url=f"{address}/{turn}/v1"), turn, [FUNCTION])
     refused("openai", openai.BadRequestError, lambda: one.chat.completions.create(model="m", messages=ASK, n=99))
     refused("openai", openai.BadRequestError, lambda: one.responses.create(model="m", input="Hi", background=True))
-    search = {"type": "web_search_20250305", "name": "web_search"}
     refused("anthropic", anthropic.BadRequestError,
-            lambda: two.messages.create(model="m", max_tokens=9, messages=ASK, tools=[search]))
+            lambda: two.messages.create(model="m", max_tokens=9, messages=ASK,
+                                        extra_body={"container": "c"}))
 
 
 if __name__ == "__main__":

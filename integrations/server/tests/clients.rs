@@ -244,7 +244,7 @@ fn the_official_clients_assemble_the_message() -> Result<(), Failure> {
     assert_eq!((&refused[0]["error"], told(0, "param")), (&json!(400), "n".to_owned()));
     assert_eq!((&refused[1]["error"], told(1, "param")), (&json!(400), "background".to_owned()));
     assert_eq!((&refused[2]["error"], told(2, "kind")), (&json!(400), "invalid_request_error".to_owned()));
-    assert!(told(2, "message").starts_with("tools[0].type: "), "{refused:?}");
+    assert!(told(2, "message").starts_with("container: "), "{refused:?}");
     Ok(())
 }
 

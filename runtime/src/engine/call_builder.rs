@@ -285,7 +285,8 @@ impl CallBuilder {
     /// The open call is over, at the offset `to` of the buffered text. If it is complete, its arguments are closed.
     pub(super) fn close(&mut self, complete: bool, to: usize, emitter: &mut Emitter, sink: Sink<'_>) {
         let Some(call) = &self.open else { return };
-        let complete = complete && !(call.astray && call.written == Written::Nothing);
+        // What was written in the place of the arguments may be no `{}`.
+        let complete = complete && !((call.astray || call.malformed) && call.written == Written::Nothing);
         self.announce_long(to, emitter, sink);
         if complete {
             self.announce(emitter, sink);

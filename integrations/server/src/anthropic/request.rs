@@ -1,15 +1,14 @@
 //! Reads a request to messages.
 
 use serde_json::Value;
-use unjinja_runtime::Tools;
 
 use super::block::{messages, text};
+use super::tools::offered;
 use crate::error::ApiError;
-use crate::media::Replaced;
+use crate::media::Unread;
 use crate::prepare::Prepared;
 use crate::request::{
-    ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, one_choice, read_from_json, read_tools,
-    stop_texts, strict_tools,
+    ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice, names, one_choice, read_from_json, stop_texts,
 };
 use crate::request_value::RequestValue;
 use unjinja_spec::FormatSpec;
@@ -17,10 +16,15 @@ use unjinja_spec::FormatSpec;
 /// A request to messages.
 ///
 /// - A sentence replaces images, and documents that are no text; [`Request::replaced`] names their places.
-/// - Tools that Anthropic runs (`web_search_…`), `mcp_servers` and `container` are refused by name. So is `n` above 1, which some
-///   clients send.
+/// - Tools that Anthropic describes and the client runs (`bash_20250124`, `text_editor_20250728`, `memory_20250818`) are offered as
+///   functions. Those that Anthropic runs (`web_search_…`), and blocks that say what they did, are left out: [`Request::ignored_tools`]
+///   has their types, and those of blocks that are not known.
+/// - Tools with `defer_loading` are offered once a `tool_reference` or `tool_addition` names them.
+/// - What would change the meaning of the request is refused by name: `mcp_servers`, `container`, a list of `fallbacks`, a
+///   `task_budget`, and a conversation that the server shortens. So is `n` above 1, which some clients send.
 /// - A last message of the assistant is the beginning of the answer, which the model continues.
-/// - `metadata`, `service_tier`, `cache_control` and `context_management` are ignored.
+/// - `thread` has status 400 with the code by which Anthropic's clients send the whole conversation instead.
+/// - `metadata`, `service_tier`, `cache_control` and other fields that concern Anthropic's service are in [`Request::left_out`].
 /// - `thinking.budget_tokens` is passed on as `thinking_token_budget`, as vLLM calls it.
 /// - `temperature`, `top_p`, `top_k` and fields that are not known are passed on in [`Sampling::settings`].
 /// - Without `thinking`, the template decides.
@@ -44,12 +48,9 @@ pub struct MessagesRequest {
     pub request: Request,
 }
 
-/// Fields that concern Anthropic's service and no model.
-const IGNORED: &str = "cache_control context_management inference_geo metadata service_tier speed";
-
 /// Fields that are read below.
-const READ: &str = "chat_template_kwargs max_tokens messages model n output_config output_format stop_sequences stream system \
-    thinking tool_choice tools";
+const READ: &str = "chat_template_kwargs compaction container context_management fallbacks max_tokens mcp_servers messages model n \
+    output_config output_format stop_sequences stream system thinking thread tool_choice tools";
 
 impl MessagesRequest {
     /// Reads a request.
@@ -58,23 +59,20 @@ impl MessagesRequest {
     /// As [`from_json`](Self::from_json).
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
         let root = RequestValue::root(value);
-        let mut begun = Request::begin(&root, READ, IGNORED)?;
-        for (key, what) in [("mcp_servers", "MCP servers are"), ("container", "containers are")] {
-            if let Some(place) =
-                root.get(key).filter(|place| place.value.as_array().is_none_or(|list| !list.is_empty()))
-            {
-                return Err(place.unsupported(what, "leave it out"));
-            }
-        }
+        let mut begun = Request::begin(&root, READ)?;
+        refuse(&root, &mut begun.left_out)?;
         one_choice(&root)?;
         let max_tokens = root.get_count("max_tokens", 1)?;
         if max_tokens.is_none() {
             return Err(ApiError::invalid("max_tokens", "this is missing", "give the most tokens to write"));
         }
         let (tool_choice, parallel_tool_calls) = tool_choice(&root)?;
-        let effort = root.get("output_config").map_or(Ok(None), |place| place.get_text("effort"))?;
-        let mut replaced = Vec::new();
-        let messages = conversation(&root, &mut replaced)?;
+        // That of the request, or of the last system message that has one.
+        let asking = root.get_list("messages")?.into_iter().rev().filter_map(|message| message.get("output_config"));
+        let effort = asking.chain(root.get("output_config")).find_map(|place| place.get("effort"));
+        let mut unread = Unread::default();
+        let messages = conversation(&root, &mut unread)?;
+        let (tools, strict_tools) = offered(&root, &mut unread)?;
         let budget = root.get("thinking").map_or(Ok(None), |place| place.get_count("budget_tokens", 0))?;
         if let Some(budget) = budget {
             // vLLM's name for it.
@@ -83,17 +81,18 @@ impl MessagesRequest {
         let request = Request {
             continues: messages.last().and_then(ChatMessage::continued),
             messages,
-            tools: tools(&root)?,
+            tools,
             tool_choice,
             parallel_tool_calls,
-            strict_tools: strict_tools(&root)?,
+            strict_tools,
             response_format: response_format(&root)?,
             // Anthropic's structured outputs follow their schema in any case.
             strict_format: true,
             thinking: thinking(&root)?,
-            reasoning_effort: effort.map(str::to_owned),
+            reasoning_effort: effort.map(|effort| effort.text().map(str::to_owned)).transpose()?,
             sampling: Sampling { max_tokens, stop: stop_texts(&root.get_list("stop_sequences")?)?, ..begun.sampling },
-            replaced,
+            replaced: unread.replaced,
+            ignored_tools: unread.left_out,
             ..begun
         };
         Ok(Self { request })
@@ -112,32 +111,69 @@ impl MessagesRequest {
 
 read_from_json!(MessagesRequest);
 
-fn conversation(root: &RequestValue<'_>, replaced: &mut Replaced) -> Result<Vec<ChatMessage>, ApiError> {
+/// Refuses what would change what the request means. What may be left out is added to `left_out`.
+fn refuse(root: &RequestValue<'_>, left_out: &mut Vec<String>) -> Result<(), ApiError> {
+    if let Some(place) = root.get("thread") {
+        let cause = "no conversation is kept here";
+        return Err(ApiError::at(&place.path, "thread_unsupported_request", cause, "send all of it, without `thread`"));
+    }
+    let shortens = "a conversation that the server shortens is";
+    for (key, what) in [("mcp_servers", "MCP servers are"), ("container", "containers are"), ("compaction", shortens)] {
+        if let Some(place) = root.get(key).filter(|place| place.value.as_array().is_none_or(|list| !list.is_empty())) {
+            return Err(place.unsupported(what, "leave it out"));
+        }
+    }
+    if let Some(place) = root.get("context_management") {
+        // Without these, the prompt has all that the client sent.
+        let is_clearing = |kind: &str| kind.starts_with("clear_thinking_") || kind.starts_with("clear_tool_uses_");
+        for edit in place.get_list("edits")? {
+            if !edit.value["type"].as_str().is_some_and(is_clearing) {
+                return Err(edit.unsupported(shortens, "leave it out, and shorten it yourself"));
+            }
+        }
+        only(&place, "edits")?;
+        left_out.push(place.path);
+    }
+    if let Some(place) = root.get("fallbacks") {
+        if place.value != "default" {
+            return Err(place.unsupported("an answer of another model is", "leave it out"));
+        }
+        left_out.push(place.path);
+    }
+    root.get("output_config").map_or(Ok(()), |place| only(&place, "effort format"))
+}
+
+/// Refuses all members of an object but these.
+fn only(place: &RequestValue<'_>, known: &str) -> Result<(), ApiError> {
+    match place.object()?.keys().filter(|key| !names(known, key)).find_map(|key| place.get(key)) {
+        Some(other) => Err(other.unsupported("this is", "leave it out")),
+        None => Ok(()),
+    }
+}
+
+fn conversation(root: &RequestValue<'_>, unread: &mut Unread) -> Result<Vec<ChatMessage>, ApiError> {
     let mut all = Vec::new();
     if let Some(system) = root.get("system") {
-        all.push(ChatMessage::new(Role::System, text(&system, replaced)?));
+        all.push(ChatMessage::new(Role::System, text(&system, unread)?));
     }
     let list = root.need("messages", "the conversation")?.list()?;
     let Some(last) = list.last() else {
         return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
     };
-    for place in &list {
-        all.extend(messages(place, replaced)?);
+    let last_asked = list.iter().rposition(|message| message.value["role"] == "user").unwrap_or(0);
+    for (at, place) in list.iter().enumerate() {
+        // A system message that is shown until the user says something.
+        if place.value["clear_at"] != "next_user_message" || at >= last_asked {
+            all.extend(messages(place, unread)?);
+        }
+    }
+    if all.is_empty() {
+        return Err(ApiError::invalid("messages", "nothing in it can be read here", "send a text"));
     }
     if all.last().is_some_and(|message| message.role == Role::Assistant && message.continued().is_none()) {
         return Err(last.unsupported("a last message of the assistant that is no text is", "end with a user message"));
     }
     Ok(all)
-}
-
-fn tools(root: &RequestValue<'_>) -> Result<Tools, ApiError> {
-    let Some(place) = root.get("tools") else { return Ok(Tools::empty()) };
-    for tool in place.list()? {
-        if let Some(kind) = tool.get("type").filter(|kind| kind.value != "custom") {
-            return Err(kind.unsupported("tools that are no functions of the client are", "leave them out"));
-        }
-    }
-    read_tools(place.value)
 }
 
 /// The choice, and whether more than one call may be made.

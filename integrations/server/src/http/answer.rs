@@ -31,7 +31,7 @@ use crate::openai::ChatRequest;
 use crate::prepare::Prepared;
 use crate::request::Request;
 use crate::request_value::parse;
-use crate::responses::ResponsesRequest;
+use crate::responses::{CalledTools, ResponsesRequest};
 
 /// A request that was read.
 struct Asked {
@@ -39,6 +39,8 @@ struct Asked {
     prepared: Prepared,
     include_usage: bool,
     responses: Option<Responses>,
+    custom: CalledTools,
+    told: Told,
 }
 
 /// Answers a request. The response may be streamed after this returns; `guard` goes with it.
@@ -56,26 +58,30 @@ pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, trace: Tra
     }
 }
 
-/// Says of how many tokens a conversation of Anthropic's API consists.
-pub(crate) async fn count(state: Arc<State>, guard: Guard, body: HeldBody) -> Response<Body> {
-    match counted(&state, body).await {
-        Err(refusal) => refused(Api::Anthropic, guard, &refusal),
+/// Says of how many tokens the prompt of a request consists.
+pub(crate) async fn count(state: Arc<State>, api: Api, guard: Guard, body: HeldBody) -> Response<Body> {
+    match counted(&state, api, body).await {
+        Err(refusal) => refused(api, guard, &refusal),
         Ok(tokens) => {
             guard.end(200, None, Duration::ZERO);
-            json_response(json!({"input_tokens": tokens}).to_string())
+            let mut count = json!({"input_tokens": tokens});
+            if api == Api::Responses {
+                count["object"] = "response.input_tokens".into();
+            }
+            json_response(count.to_string())
         }
     }
 }
 
-async fn counted(state: &Arc<State>, body: HeldBody) -> Result<u64, Refusal> {
+async fn counted(state: &Arc<State>, api: Api, body: HeldBody) -> Result<u64, Refusal> {
     let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
     let (Asked { served, prepared, .. }, room) = aside(room, move || {
         let mut value = parse(&body.bytes)?;
         // A count has no such field, and an answer needs it.
-        if let Some(fields) = value.as_object_mut() {
+        if let Some(fields) = value.as_object_mut().filter(|_| api == Api::Anthropic) {
             fields.insert("max_tokens".to_owned(), 1.into());
         }
-        read(&shared, Api::Anthropic, value)
+        read(&shared, api, value)
     })
     .await?;
     let adds_bos = state.upstream.adds_bos().await;
@@ -93,7 +99,7 @@ async fn counted(state: &Arc<State>, body: HeldBody) -> Result<u64, Refusal> {
 /// Does everything up to the first piece, or for a stream up to where a client has to hear something.
 async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body: HeldBody) -> Result<Begun, Refusal> {
     let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
-    let (Asked { served, prepared, include_usage, responses }, room) =
+    let (Asked { served, prepared, include_usage, responses, custom, mut told }, room) =
         aside(room, move || read(&shared, api, parse(&body.bytes)?)).await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, served_model) = (state.clone(), served.clone());
@@ -105,12 +111,10 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
         state.metrics.spelled.inc_by(asked.spelled as u64);
     }
     ask.trace = trace;
-    let ignored = fields::keep(&mut ask.settings, &state.config.upstream.pass_fields);
     let stream = prepared.stream;
-    let ignored_tools = responses.as_ref().map(|said| said.request.ignored_tools.clone()).unwrap_or_default();
     let (diagnostics, sampling) = (state.config.diagnostics, prepared.sampling);
     let (count, logprobs) = (sampling.choices, sampling.logprobs.is_some());
-    let options = ReplyOptions { api, stream, include_usage, diagnostics, responses, count, logprobs };
+    let options = ReplyOptions { api, stream, include_usage, diagnostics, responses, custom, count, logprobs };
     let parsing = prepared.options.cut_calls(state.config.cut_calls);
     let input = ask.ids.as_ref().map(|asked| asked.ids.len() as u64);
     let turn = |reply| {
@@ -130,15 +134,15 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
         return Err(trouble.into());
     }
     let (model, pace) = (served.name().to_owned(), state.metrics.pace(served.name(), since));
-    let told = Told { ignored, ignored_tools, system, missing_call: false };
+    told.system = system;
     Ok(Begun { model, asked, turns, choices, first, pace, stream, told })
 }
 
 /// What a request needs to be read and rendered.
-type Room = Vec<OwnedSemaphorePermit>;
+pub(crate) type Room = Vec<OwnedSemaphorePermit>;
 
 /// Does work that takes long for a long conversation or a large grammar: other answers continue meanwhile.
-async fn aside<T: Send + 'static>(
+pub(crate) async fn aside<T: Send + 'static>(
     room: Room,
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<(T, Room), ApiError> {
@@ -148,48 +152,71 @@ async fn aside<T: Send + 'static>(
 
 /// Reads a request.
 fn read(state: &State, api: Api, mut value: Value) -> Result<Asked, ApiError> {
-    let tools = value.get("tools").and_then(|tools| tools.as_array()).map_or(0, Vec::len);
-    let most = state.config.limits.tools;
-    if tools > most {
-        let cause = format!("{tools} tools are more than the {most} that are allowed");
-        return Err(ApiError::invalid("tools", cause, "send fewer"));
-    }
+    let ignored = fields::leave_out(&mut value, &state.config.ignore_fields);
     let name = value.get("model").and_then(|name| name.as_str()).unwrap_or_default();
     let served = state.now().models.get(name)?.clone();
     let spec = served.model.spec();
+    let mut told = Told { ignored, ..Told::default() };
+    let mut adapted = |request: &mut Request| {
+        told.ignored.append(&mut request.left_out);
+        told.ignored_tools.append(&mut request.ignored_tools);
+        fields::check(&request.sampling.settings, &state.config.upstream.pass_fields)?;
+        adapt(state, &served, request)
+    };
+    let looked_at = |prepared: Prepared, is_described: bool| {
+        if !is_described {
+            look_for_markers(state, &served, &prepared)?;
+        }
+        Ok::<_, ApiError>(prepared)
+    };
+    let mut custom = CalledTools::default();
     let (prepared, include_usage, responses) = match api {
         Api::OpenAi => {
             let mut request = ChatRequest::from_value(&value)?;
-            adapt(state, &served, &mut request.request)?;
-            (request.prepare(spec)?, request.include_usage, None)
+            let is_described = adapted(&mut request.request)?;
+            custom = std::mem::take(&mut request.custom_tools);
+            (looked_at(request.prepare(spec)?, is_described)?, request.include_usage, None)
         }
         Api::Responses => {
             let previous = value["previous_response_id"].clone();
             let keep = state.memory.resolve(&mut value)?.map(|resolved| (state.memory.clone(), resolved));
             let mut request = ResponsesRequest::from_value(&value)?;
             request.repeated.insert("previous_response_id".to_owned(), previous);
-            adapt(state, &served, &mut request.request)?;
-            (request.prepare(spec)?, true, Some(Responses { request, keep }))
+            let is_described = adapted(&mut request.request)?;
+            (looked_at(request.prepare(spec)?, is_described)?, true, Some(Responses { request, keep }))
         }
         Api::Anthropic => {
             let mut request = MessagesRequest::from_value(&value)?;
-            adapt(state, &served, &mut request.request)?;
-            (request.prepare(spec)?, true, None)
+            let is_described = adapted(&mut request.request)?;
+            (looked_at(request.prepare(spec)?, is_described)?, true, None)
         }
     };
-    Ok(Asked { served, prepared, include_usage, responses })
+    Ok(Asked { served, prepared, include_usage, responses, custom, told })
 }
 
-/// Does with a request what the operator wants: refuses what is no text, and describes tools.
-fn adapt(state: &State, served: &ServedModel, request: &mut Request) -> Result<(), ApiError> {
+/// Does with a request what the operator wants: refuses too many tools and what is no text, and describes tools. Returns whether it did.
+fn adapt(state: &State, served: &ServedModel, request: &mut Request) -> Result<bool, ApiError> {
+    let (tools, most) = (request.tools.len(), state.config.limits.tools);
+    if tools > most {
+        let cause = format!("{tools} tools are more than the {most} that are allowed");
+        return Err(ApiError::invalid("tools", cause, "send fewer"));
+    }
     if let Some(place) = request.replaced.first().filter(|_| state.config.refuse_media) {
         return Err(ApiError::unsupported(place, "only text can be read here", "send text only"));
     }
-    if spelled::check(state, served, request)? {
-        report(state, served.name(), SPELLED.to_owned());
-    }
-    if state.config.describe_tools {
+    let describes = state.config.describe_tools && served.tools.describes(request);
+    if describes {
+        // The description has markers itself.
+        look_for_markers(state, served, &request.prepare(served.model.spec())?)?;
         served.tools.describe(request);
+    }
+    Ok(describes)
+}
+
+/// Reports or refuses special tokens that a request spells.
+fn look_for_markers(state: &State, served: &ServedModel, prepared: &Prepared) -> Result<(), ApiError> {
+    if spelled::check(state, served, prepared)? {
+        report(state, served.name(), SPELLED.to_owned());
     }
     Ok(())
 }

@@ -27,6 +27,8 @@ pub struct Config {
     pub origins: Vec<String>,
     /// Whether answers have the diagnostics of the parser, in an extra field.
     pub diagnostics: bool,
+    /// Fields of requests that are left out, besides those on which no answer depends. A member of one is named as `field.member`.
+    pub ignore_fields: Vec<String>,
     /// Whether a request with an image or a document is refused. Otherwise a sentence replaces it.
     pub refuse_media: bool,
     /// What becomes of calls that the model does not close.
@@ -53,6 +55,7 @@ impl Config {
             hosts: None,
             origins: Vec::new(),
             diagnostics: false,
+            ignore_fields: Vec::new(),
             refuse_media: false,
             cut_calls: CutCalls::Keep,
             markers: SpelledMarkers::default(),
@@ -209,8 +212,7 @@ pub enum SpelledMarkers {
     /// it reads the token.
     #[default]
     Report,
-    /// It is refused, with status 400. With a tokenizer, every field of the request counts, and the error names it; without one, the
-    /// texts of messages do.
+    /// It is refused, with status 400. Every field of the request counts, and the error names it.
     Refuse,
     /// It is answered, and the model reads the token.
     Trust,

@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response};
 use serde_json::{Map, Value};
 
+use crate::error::ApiError;
 use crate::request::names;
 
 /// Settings of samplers, by the names that vLLM, SGLang, TGI and llama.cpp have for them.
@@ -14,6 +15,29 @@ const KNOWN: &str = "temperature top_p top_k min_p top_a top_n_sigma typical typ
     min_new_tokens dynatemp_range dynatemp_exponent dry_multiplier dry_base dry_allowed_length \
     dry_penalty_last_n dry_sequence_breakers xtc_probability xtc_threshold mirostat mirostat_tau mirostat_eta \
     samplers thinking_token_budget";
+
+/// Refuses settings that are neither known nor named by the operator: one that is dropped may change what the request means.
+pub(crate) fn check(settings: &Map<String, Value>, named: &[String]) -> Result<(), ApiError> {
+    let is_unknown = |field: &&str| !names(KNOWN, field) && !named.iter().any(|name| name == field);
+    let unknown: Vec<&str> = settings.keys().map(String::as_str).filter(is_unknown).take(NAMED).collect();
+    let Some(first) = unknown.first() else { return Ok(()) };
+    let shown: String = unknown.join(", ").chars().take(200).collect();
+    let cause = format!("not known here, and the answer may depend on it ({shown})");
+    let next = "leave it out, or ask the operator for --pass-field or --ignore-field";
+    Err(ApiError::unsupported(first, cause, next))
+}
+
+/// Takes out of a request what the operator wants to be left out: fields, or members of them (`output_config.task_budget`). Returns what
+/// there was.
+pub(crate) fn leave_out(request: &mut Value, named: &[String]) -> Vec<String> {
+    let mut is_there = |name: &&String| {
+        let (parents, last) = name.rsplit_once('.').unwrap_or(("", name));
+        let mut parents = parents.split('.').filter(|parent| !parent.is_empty());
+        let holder = parents.try_fold(&mut *request, |holder, key| holder.get_mut(key));
+        holder.and_then(Value::as_object_mut).is_some_and(|holder| holder.shift_remove(last).is_some())
+    };
+    named.iter().filter(|name| is_there(name)).cloned().collect()
+}
 
 /// Takes out of the settings what is neither known nor named by the operator. Returns the names of what was taken out.
 pub(crate) fn keep(settings: &mut Map<String, Value>, named: &[String]) -> Vec<String> {
@@ -28,8 +52,9 @@ const NAMED: usize = 16;
 
 /// Names something in a header of a response.
 pub(crate) fn tell(response: &mut Response<Body>, header: &'static str, names: &[String]) {
-    let is_name =
-        |name: &&str| name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_name = |name: &&str| {
+        name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+    };
     let names: Vec<&str> = names.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
     if let Ok(value) = HeaderValue::from_str(&names.join(", "))
         && !names.is_empty()
@@ -41,7 +66,7 @@ pub(crate) fn tell(response: &mut Response<Body>, header: &'static str, names: &
 /// What the headers of a response tell about the request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
-    /// The fields that were not passed on to the upstream.
+    /// The fields that were left out.
     pub ignored: Vec<String>,
     /// The types of tools that the model was not told of.
     pub ignored_tools: Vec<String>,
@@ -76,5 +101,13 @@ mod tests {
         let mut settings = fields.as_object().cloned().unwrap_or_default();
         assert_eq!(keep(&mut settings, &["own_field".to_owned()]), ["kv_transfer_params"]);
         assert_eq!(Value::Object(settings), json!({"temperature": 0.5, "own_field": 1}));
+    }
+
+    #[test]
+    fn the_operator_names_what_is_left_out() {
+        let mut request = json!({"a": 1, "b": {"c": 2, "d": 3}, "e": 4});
+        let named = ["a", "b.c", "b.x", "e.f", "g"].map(str::to_owned);
+        assert_eq!(leave_out(&mut request, &named), ["a", "b.c"]);
+        assert_eq!(request, json!({"b": {"d": 3}, "e": 4}));
     }
 }

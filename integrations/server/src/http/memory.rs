@@ -116,6 +116,24 @@ impl Memory {
         Some(Value::Object(head.into_iter().chain([("output".to_owned(), output)]).collect()))
     }
 
+    /// The items of the request that a response answers. Those without an id get one.
+    pub(crate) fn asked(&self, id: &str) -> Option<Vec<Value>> {
+        let items = {
+            let kept = self.kept();
+            let response = kept.responses.get(id)?;
+            response.items.get(..response.asked)?.to_vec()
+        };
+        let named = |(at, item): (usize, &Item)| {
+            let mut item = read(item);
+            if let Some(fields) = item.as_object_mut() {
+                fields.entry("id").or_insert_with(|| format!("{id}_{at}").into());
+                fields.entry("type").or_insert_with(|| "message".into());
+            }
+            item
+        };
+        Some(items.iter().enumerate().map(named).collect())
+    }
+
     /// Forgets a response. Returns whether it was kept. What continues it can no longer be continued.
     pub(crate) fn delete(&self, id: &str) -> bool {
         let mut kept = self.kept();

@@ -11,7 +11,7 @@ use crate::error::ApiError;
 use crate::finish::{Finish, Usage};
 use crate::ids::unique_id;
 use crate::openai::{ChatCompletion, ChunkWriter};
-use crate::responses::{ResponseEvent, ResponseWriter, ResponsesRequest};
+use crate::responses::{CalledTools, ResponseEvent, ResponseWriter, ResponsesRequest};
 use crate::sse;
 use unjinja_spec::CallIds;
 
@@ -66,6 +66,8 @@ pub(crate) struct ReplyOptions {
     pub diagnostics: bool,
     /// What a request to responses says of its answer.
     pub responses: Option<Responses>,
+    /// The custom tools of chat completions.
+    pub custom: CalledTools,
     /// How many answers OpenAI's chat completions have.
     pub count: usize,
     /// Whether answers of OpenAI's APIs have the probabilities of their tokens.
@@ -84,10 +86,20 @@ pub(crate) struct Responses {
 #[derive(Debug)]
 pub(crate) enum Reply {
     Chunks(Box<ChunkWriter>),
-    Completion { model: String, call_ids: CallIds, diagnostics: bool, logprobs: Option<Vec<Value>> },
+    Completion {
+        model: String,
+        call_ids: CallIds,
+        diagnostics: bool,
+        logprobs: Option<Vec<Value>>,
+        custom: CalledTools,
+    },
     Events(Box<EventWriter>),
     Response(Box<ResponseBuilder>),
-    Items { writer: Box<ResponseWriter>, stream: bool, keep: Option<(Arc<Memory>, Resolved)> },
+    Items {
+        writer: Box<ResponseWriter>,
+        stream: bool,
+        keep: Option<(Arc<Memory>, Resolved)>,
+    },
 }
 
 impl Reply {
@@ -107,13 +119,14 @@ impl Reply {
         match (options.api, stream) {
             (Api::OpenAi | Api::Responses, true) => {
                 let writer = ChunkWriter::new(model, call_ids).include_usage(options.include_usage).id(id);
+                let writer = writer.custom_tools(options.custom.clone());
                 let writer =
                     writer.choice(u32::try_from(choice).unwrap_or(u32::MAX)).include_logprobs(options.logprobs);
                 Self::Chunks(Box::new(writer.diagnostics(diagnostics)))
             }
             (Api::OpenAi | Api::Responses, false) => {
                 let logprobs = options.logprobs.then(Vec::new);
-                Self::Completion { model, call_ids, diagnostics, logprobs }
+                Self::Completion { model, call_ids, diagnostics, logprobs, custom: options.custom.clone() }
             }
             (Api::Anthropic, true) => {
                 Self::Events(Box::new(EventWriter::new(model, call_ids).diagnostics(diagnostics)))
@@ -192,8 +205,9 @@ impl Reply {
                 let usage = usage.unwrap_or_default();
                 writer.finish(finish, usage).iter().for_each(|event| out.push_str(&event.to_sse()));
             }
-            Self::Completion { model, mut call_ids, diagnostics, logprobs } => {
-                let mut completion = ChatCompletion::new(model, message, &mut call_ids, finish);
+            Self::Completion { model, mut call_ids, diagnostics, logprobs, custom } => {
+                let completion = ChatCompletion::new(model, message, &mut call_ids, finish);
+                let mut completion = completion.custom_tools(&custom);
                 if let Some(usage) = usage {
                     completion = completion.usage(usage);
                 }

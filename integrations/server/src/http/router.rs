@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::answer::{answer, count};
 use super::budget::HeldBody;
+use super::compact::compact;
 use super::guard::{self, Guard, REQUEST_ID, Trace, request_id};
 use super::log::LogLine;
 use super::models::ServedModel;
@@ -25,11 +26,13 @@ use super::pass_on::{ENDPOINTS, pass_on};
 use super::refusal::{error_response, json_response};
 use super::reply::{Api, MESSAGES, RESPONSES};
 use super::state::State;
-use super::stored::{self, RESPONSE};
+use super::stored::{self, INPUT_ITEMS, RESPONSE};
 use crate::error::ApiError;
 
 const CHAT: &str = "/v1/chat/completions";
 const COUNT: &str = "/v1/messages/count_tokens";
+const COMPACT: &str = "/v1/responses/compact";
+const INPUT_TOKENS: &str = "/v1/responses/input_tokens";
 
 /// What a request is for.
 #[derive(Clone, Copy)]
@@ -37,7 +40,9 @@ enum Use {
     /// An answer of a model.
     Answer(Api),
     /// The number of tokens of a conversation.
-    Count,
+    Count(Api),
+    /// A summary of a conversation.
+    Compact,
     /// It is passed on, with the fields that are known.
     PassOn((&'static str, &'static str)),
 }
@@ -45,8 +50,8 @@ enum Use {
 impl Use {
     fn api(self) -> Api {
         match self {
-            Self::Answer(api) => api,
-            Self::Count => Api::Anthropic,
+            Self::Answer(api) | Self::Count(api) => api,
+            Self::Compact => Api::Responses,
             Self::PassOn(_) => Api::OpenAi,
         }
     }
@@ -66,7 +71,10 @@ pub(crate) fn router(state: Arc<State>) -> Router {
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
         .route("/metrics", get(metrics))
-        .route(COUNT, post(|state, request| generate(state, Use::Count, COUNT, request)))
+        .route(COUNT, post(|state, request| generate(state, Use::Count(Api::Anthropic), COUNT, request)))
+        .route(INPUT_TOKENS, post(|state, request| generate(state, Use::Count(Api::Responses), INPUT_TOKENS, request)))
+        .route(COMPACT, post(|state, request| generate(state, Use::Compact, COMPACT, request)))
+        .route(INPUT_ITEMS, get(stored::items))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(state.clone(), check_key));
@@ -120,7 +128,7 @@ fn refused(
 
 async fn unknown(request: Request) -> Response<Body> {
     let message = format!(
-        "{CHAT}, {RESPONSES}, {RESPONSE}, {MESSAGES}, {COUNT}, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready and /metrics are served here, and nothing else"
+        "{CHAT}, {RESPONSES}, {RESPONSE}, {INPUT_ITEMS}, {INPUT_TOKENS}, {COMPACT}, {MESSAGES}, {COUNT}, /v1/completions, /v1/embeddings, /tokenize, /v1/models, /health, /ready and /metrics are served here, and nothing else"
     );
     error_response(Api::of_path(request.uri().path()), &ApiError::new(404, message))
 }
@@ -129,7 +137,8 @@ async fn wrong_method(method: Method, request: Request) -> Response<Body> {
     let path = request.uri().path();
     let is_passed = ENDPOINTS.iter().any(|(known, _)| *known == path);
     let next = match path {
-        CHAT | RESPONSES | MESSAGES | COUNT => "POST",
+        CHAT | RESPONSES | MESSAGES | COUNT | COMPACT | INPUT_TOKENS => "POST",
+        path if path.ends_with("/input_items") => "GET",
         _ if is_passed => "POST",
         path if path.starts_with(RESPONSES) => "GET or DELETE",
         _ => "GET",
@@ -180,7 +189,8 @@ async fn generate(
                 let body = HeldBody { bytes: body, _room: room };
                 return match asks {
                     Use::Answer(api) => answer(state, api, guard, trace, body).await,
-                    Use::Count => count(state, guard, body).await,
+                    Use::Compact => compact(state, guard, trace, body).await,
+                    Use::Count(api) => count(state, api, guard, body).await,
                     Use::PassOn(endpoint) => pass_on(state, guard, &trace, endpoint, &body.bytes).await,
                 };
             }

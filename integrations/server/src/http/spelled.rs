@@ -1,33 +1,58 @@
-//! Special tokens that the text of a message spells. The upstream reads them as tokens, wherever they come from: a web page that a tool
-//! read can end its message and begin one of the system.
+//! Special tokens that texts of a request spell. The upstream reads them as tokens, wherever they come from: a web page that a tool read can
+//! end its message and begin one of the system, and so can the description of a tool.
 
+use unjinja_dynamic::authors::{PromptWriters, TokenVerdict};
+use unjinja_dynamic::local_time;
 use unjinja_runtime::abi::is_special_token;
 
 use super::config::SpelledMarkers;
 use super::models::ServedModel;
 use super::state::State;
+use super::tools::ToolUse;
 use crate::error::ApiError;
-use crate::request::{Request, Role};
+use crate::prepare::Prepared;
 
-/// Refuses a request whose messages spell a special token, if the operator wants that. Returns whether they do.
+/// Refuses a request that spells a special token in the prompt, if the operator wants that. Returns whether it does. The prompt is rendered
+/// with labels: whatever the template did not write counts, in whichever field it is.
 ///
 /// With a tokenizer there is nothing to look for here: encoding the prompt finds all of them.
-pub(crate) fn check(state: &State, served: &ServedModel, request: &Request) -> Result<bool, ApiError> {
-    if served.encoding.is_some() || state.config.markers == SpelledMarkers::Trust {
+pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) -> Result<bool, ApiError> {
+    let markers = state.config.markers;
+    if served.encoding.is_some() || markers == SpelledMarkers::Trust {
         return Ok(false);
     }
     let tokens = &served.model.spec().tokens;
     let known = served.stops.iter().chain(&tokens.preserved).chain(&tokens.other);
     let tokens: Vec<&String> = known.filter(|token| is_special_token(token.as_bytes())).collect();
-    for (at, message) in request.messages.iter().enumerate() {
-        // What the model wrote comes back as it was.
-        let text = message.content.as_deref().filter(|_| message.role != Role::Assistant).unwrap_or_default();
-        let Some(token) = tokens.iter().find(|token| text.contains(token.as_str())) else { continue };
-        if state.config.markers == SpelledMarkers::Report {
-            return Ok(true);
+    // Labels cost as much as the prompt does. Nothing of a special token is escaped in JSON.
+    if markers == SpelledMarkers::Report {
+        let said = prepared.context.to_string();
+        if !tokens.iter().any(|token| said.contains(token.as_str())) {
+            return Ok(false);
         }
-        let cause = format!("message {} spells {token:?}, which the model reads as a token", at + 1);
-        return Err(ApiError::invalid("messages", cause, "write it in another way"));
     }
-    Ok(false)
+    let conversation = served.tokens.conversation(&prepared.context, local_time());
+    // Tools that the template does not print are described in a message.
+    let tools = match served.tools {
+        ToolUse::Lost { .. } => prepared.context["tools"].to_string(),
+        ToolUse::Printed => String::new(),
+    };
+    // The prompt is rendered again, and fails there.
+    let Ok(mut prompt) = served.model.render_labelled(&conversation) else { return Ok(false) };
+    prompt.written.clone_from(&prepared.written);
+    let writers = PromptWriters::new(&prompt, &|text| tokens.iter().any(|token| *token == text));
+    let places = tokens.iter().flat_map(|token| prompt.text.match_indices(token.as_str()));
+    let ranges = places.map(|(at, token)| (token, at..at + token.len()));
+    let mut spelled = ranges.filter(|(_, range)| writers.verdict(range) != TokenVerdict::Control);
+    let in_prompt = spelled.next().map(|(token, range)| (token, writers.spelled(token, &range).path));
+    let in_tools =
+        || tokens.iter().find(|token| tools.contains(token.as_str())).map(|token| (token.as_str(), "tools".into()));
+    match in_prompt.or_else(in_tools) {
+        Some((token, path)) if markers == SpelledMarkers::Refuse => {
+            let place = if path.is_empty() { "messages" } else { &path };
+            let cause = format!("this spells {token:?}, which the model reads as a token");
+            Err(ApiError::invalid(place, cause, "write it in another way"))
+        }
+        found => Ok(found.is_some()),
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State as Shared};
 use axum::http::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::refusal::{error_response, json_response};
 use super::reply::Api;
@@ -14,6 +14,9 @@ use crate::error::ApiError;
 
 /// Where they are.
 pub(crate) const RESPONSE: &str = "/v1/responses/{id}";
+
+/// Where the items of their requests are.
+pub(crate) const INPUT_ITEMS: &str = "/v1/responses/{id}/input_items";
 
 /// `GET`: the response as the client got it.
 pub(crate) async fn read(
@@ -30,6 +33,27 @@ pub(crate) async fn read(
         Some(response) => json_response(response.to_string()),
         None => error_response(Api::Responses, &not_kept(&id)),
     }
+}
+
+/// `GET`: the items of the request that the response answers, the last first unless `order=asc` says otherwise.
+pub(crate) async fn items(
+    Shared(state): Shared<Arc<State>>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response<Body> {
+    let Some(mut items) = state.memory.asked(&id) else { return error_response(Api::Responses, &not_kept(&id)) };
+    let query = query.unwrap_or_default();
+    let field = |name: &str| query.split('&').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+    if field("order") != Some("asc") {
+        items.reverse();
+    }
+    let after = field("after").and_then(|after| items.iter().position(|item| item["id"] == after));
+    let mut items = items.split_off(after.map_or(0, |at| at + 1));
+    let rest = items.split_off(items.len().min(field("limit").and_then(|most| most.parse().ok()).unwrap_or(20)));
+    let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
+    let (first, last, more) = (id(items.first()), id(items.last()), !rest.is_empty());
+    let list = json!({"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": more});
+    json_response(list.to_string())
 }
 
 /// `DELETE`: later requests cannot name it any more.

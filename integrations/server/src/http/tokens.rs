@@ -68,11 +68,15 @@ impl Tokens {
     }
 
     fn render_at(&self, model: &Model, context: &Value, now: Clock) -> Result<String, ModelError> {
+        model.render(&self.conversation(context, now))
+    }
+
+    /// A conversation with placeholders for the tokens that are not known and that the context does not give.
+    pub(crate) fn conversation(&self, context: &Value, now: Clock) -> Conversation {
         let unknown = self.unknown.iter().filter(|name| context.get(name).is_none());
-        let conversation = unknown.fold(Conversation::from_context(context).clock(now), |conversation, name| {
+        unknown.fold(Conversation::from_context(context).clock(now), |conversation, name| {
             conversation.variable(*name, placeholder(name))
-        });
-        model.render(&conversation)
+        })
     }
 
     /// Renders the prompt of a request. Returns the prompt for the upstream, and whether the upstream is to put BOS before it.

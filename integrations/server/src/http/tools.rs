@@ -64,12 +64,15 @@ impl ToolUse {
         Self::Lost { example: example.filter(|example| has_calls && is_read(example)) }
     }
 
-    /// Describes the tools of a request in its system message, if the template does not print them and writes calls.
+    /// Whether the tools of a request can and have to be described: the template does not print them, and writes calls.
+    pub(crate) fn describes(&self, request: &Request) -> bool {
+        let is_offered = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
+        is_offered && matches!(self, Self::Lost { example: Some(_) })
+    }
+
+    /// Describes the tools of a request in its system message.
     pub(crate) fn describe(&self, request: &mut Request) {
         let Self::Lost { example: Some(example) } = self else { return };
-        if request.tools.is_empty() || request.tool_choice == ToolChoice::None {
-            return;
-        }
         let tools = request.tools.to_openai();
         let list: Vec<String> = tools.as_array().into_iter().flatten().map(Value::to_string).collect();
         let text = format!(
@@ -96,7 +99,7 @@ impl ToolUse {
         let cause = "the template does not print tools, so the model would not know of them";
         let next = match example {
             Some(_) => "leave them out, or ask the operator for --describe-tools",
-            None => "leave them out",
+            None => "leave them out, or ask the operator for a --template of this model that prints tools",
         };
         Err(ApiError::unsupported("tools", cause, next))
     }

@@ -98,8 +98,23 @@ pub struct ToolCallDelta {
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The function.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "FunctionDelta::is_empty")]
     pub function: FunctionDelta,
+    /// A custom tool in the place of the function. The type is `custom` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub custom: Option<CustomDelta>,
+}
+
+/// What is added to the custom tool of a call.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CustomDelta {
+    /// The name, in the call's first delta only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The input: empty in the first delta, and whole in the second.
+    #[serde(default)]
+    pub input: String,
 }
 
 /// What is added to the function of a call.
@@ -112,6 +127,12 @@ pub struct FunctionDelta {
     /// More of the arguments.
     #[serde(default)]
     pub arguments: String,
+}
+
+impl FunctionDelta {
+    fn is_empty(&self) -> bool {
+        self.name.is_none() && self.arguments.is_empty()
+    }
 }
 
 /// The usage in OpenAI's form.

@@ -5,8 +5,10 @@ use serde_json::Value;
 use unjinja_runtime::{Diagnostic, Message, ToolCall};
 
 use super::chunk::{CompletionUsage, Logprobs, ReasoningName, reason};
-use crate::calls::are_done;
+use crate::calls::{are_done, is_done};
 use crate::finish::{Finish, Usage};
+use crate::responses::CalledTools;
+use crate::responses::custom::input_of;
 use unjinja_spec::CallIds;
 
 use crate::ids::{now, unique_id};
@@ -69,6 +71,8 @@ pub struct CompletionMessage {
     pub reasoning: ReasoningName,
     /// Whether the diagnostics are written.
     pub write_diagnostics: bool,
+    /// The custom tools, whose calls have a text as input.
+    pub custom: CalledTools,
 }
 
 impl ChatCompletion {
@@ -77,8 +81,10 @@ impl ChatCompletion {
         for call in &mut message.tool_calls {
             call.id = Some(call_ids.next(&call.name, call.id.as_deref()));
         }
-        let finish_reason = reason(finish, are_done(message.tool_calls.iter().map(|call| call.complete)));
-        let message = CompletionMessage { message, reasoning: ReasoningName::default(), write_diagnostics: false };
+        let finish_reason =
+            reason(finish, are_done(message.tool_calls.iter().map(|call| is_done(call.complete, &call.arguments))));
+        let (reasoning, custom) = Default::default();
+        let message = CompletionMessage { message, reasoning, write_diagnostics: false, custom };
         Self {
             id: unique_id("chatcmpl-"),
             object: "chat.completion",
@@ -99,6 +105,14 @@ impl ChatCompletion {
     pub fn reasoning(mut self, name: ReasoningName) -> Self {
         for choice in &mut self.choices {
             choice.message.reasoning = name;
+        }
+        self
+    }
+
+    /// The custom tools of the request: their calls have a text as input.
+    pub fn custom_tools(mut self, tools: &CalledTools) -> Self {
+        for choice in &mut self.choices {
+            choice.message.custom = tools.clone();
         }
         self
     }
@@ -130,7 +144,7 @@ impl Serialize for CompletionMessage {
             refusal: (),
             reasoning_content: reasoning(ReasoningName::ReasoningContent),
             reasoning: reasoning(ReasoningName::Reasoning),
-            tool_calls,
+            tool_calls: tool_calls.iter().map(|call| CallForm::of(call, &self.custom)).collect(),
             unparsed,
             diagnostics: if self.write_diagnostics { diagnostics } else { &[] },
         };
@@ -155,12 +169,52 @@ struct MessageForm<'m> {
     #[serde(skip_serializing_if = "str::is_empty")]
     reasoning: &'m str,
     /// The calls, each with an id; absent if there are none.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    tool_calls: &'m [ToolCall],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<ToolCall>"))]
+    tool_calls: Vec<CallForm<'m>>,
     /// Broken markup; absent if there is none.
     #[serde(skip_serializing_if = "str::is_empty")]
     unparsed: &'m str,
     /// The diagnostics, if they were asked for; absent if there are none. OpenAI has no such field.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     diagnostics: &'m [Diagnostic],
+}
+
+/// A call as it is written.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum CallForm<'m> {
+    /// Of a function.
+    Function(&'m ToolCall),
+    /// Of a custom tool.
+    Custom {
+        /// The id.
+        id: Option<&'m str>,
+        /// `custom`.
+        r#type: &'static str,
+        /// The tool.
+        custom: CustomForm<'m>,
+    },
+}
+
+impl<'m> CallForm<'m> {
+    fn of(call: &'m ToolCall, custom: &CalledTools) -> Self {
+        let ToolCall { name, arguments, id, .. } = call;
+        match custom.is_custom(name) {
+            true => {
+                let custom = CustomForm { name, input: input_of(arguments) };
+                Self::Custom { id: id.as_deref(), r#type: "custom", custom }
+            }
+            false => Self::Function(call),
+        }
+    }
+}
+
+/// The custom tool of a call.
+#[derive(Serialize)]
+struct CustomForm<'m> {
+    /// The tool's name.
+    name: &'m str,
+    /// The input, as it is.
+    input: String,
 }

@@ -6,9 +6,10 @@ use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
 use crate::error::ApiError;
-use crate::media::{PartKinds, Replaced};
+use crate::media::{PartKinds, Unread};
 use crate::request::{ChatMessage, Role, arguments_text};
 use crate::request_value::RequestValue;
+use crate::responses::custom::arguments_of;
 
 /// What a client is told where it sends something else than text.
 const ONLY_TEXT: &str = "send text parts only";
@@ -17,7 +18,6 @@ const ONLY_TEXT: &str = "send text parts only";
 const PARTS: PartKinds = PartKinds {
     texts: &["text"],
     others: &[("image_url", "An image"), ("input_audio", "A recording"), ("file", "A file"), ("video_url", "A video")],
-    known: "text, refusal, image_url, input_audio, file, video_url",
 };
 
 /// The id of the latest call of each function.
@@ -27,7 +27,7 @@ pub(super) type Called = HashMap<String, Option<String>>;
 pub(super) fn message(
     place: &RequestValue<'_>,
     called: &mut Called,
-    replaced: &mut Replaced,
+    unread: &mut Unread,
 ) -> Result<ChatMessage, ApiError> {
     place.object()?;
     let role_place = place.need("role", "the role of the message")?;
@@ -46,7 +46,7 @@ pub(super) fn message(
     }
     let mut message = ChatMessage { role, name: place.get_text("name")?.map(str::to_owned), ..ChatMessage::default() };
     if let Some(content) = place.get("content") {
-        message.content = Some(PARTS.text_of(&content, role, replaced)?);
+        message.content = Some(PARTS.text_of(&content, role, unread)?);
     }
     if role == Role::Assistant {
         let reasoning = place.get_text("reasoning_content")?.filter(|text| !text.is_empty());
@@ -79,8 +79,15 @@ pub(super) fn message(
 
 fn call(place: &RequestValue<'_>) -> Result<ToolCall, ApiError> {
     place.object()?;
+    if place.value["type"] == "custom" {
+        let custom = place.need("custom", "the custom tool that was called")?;
+        let input = arguments_of(custom.need("input", "the tool's input")?.text()?);
+        let mut call = ToolCall::new(custom.need("name", "the tool's name")?.text()?, arguments_text(&input));
+        call.id = place.get_text("id")?.map(str::to_owned);
+        return Ok(call);
+    }
     if let Some(kind) = place.get("type").filter(|kind| kind.value != "function") {
-        return Err(kind.unsupported("calls of other types than `function` are", "leave them out"));
+        return Err(kind.unsupported("calls of other types than `function` and `custom` are", "leave them out"));
     }
     let function = place.need("function", "the function that was called")?;
     function.object()?;

@@ -1,24 +1,26 @@
 //! Reads a request to chat completions.
 
 use serde_json::{Value, json};
-use unjinja_runtime::Tools;
 
 use super::message::{Called, message};
 use crate::error::ApiError;
+use crate::media::Unread;
 use crate::prepare::Prepared;
-use crate::request::{
-    Request, ResponseFormat, Sampling, ToolChoice, continues, read_from_json, read_tools, stop_texts, strict_tools,
-};
+use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, continues, read_from_json, stop_texts};
 use crate::request_value::RequestValue;
+use crate::responses::CalledTools;
+use crate::responses::custom::offered;
 use unjinja_spec::FormatSpec;
 
 /// A request to chat completions.
 ///
 /// - A sentence replaces images, recordings, files and videos; [`Request::replaced`] names their places.
+/// - Custom tools are offered to the model as functions; [`custom_tools`](Self::custom_tools) says which they are. Tools and parts of
+///   other types are left out; [`Request::ignored_tools`] has their types.
 /// - `n` and `logprobs` are in [`Sampling`], for the server that runs the model.
 /// - `audio`, `web_search_options` and the legacy `functions` and `function_call` are
 ///   refused by name.
-/// - `store`, `metadata`, `user`, `service_tier` and other fields that concern OpenAI's service are ignored.
+/// - `store`, `metadata`, `user`, `service_tier` and other fields that concern OpenAI's service are in [`Request::left_out`].
 /// - All other fields that are not described here are settings of the sampler, such as `top_k`. They are passed on in
 ///   [`Sampling::settings`].
 ///
@@ -42,11 +44,9 @@ pub struct ChatRequest {
     pub request: Request,
     /// `stream_options.include_usage`: the stream ends with the usage.
     pub include_usage: bool,
+    /// The custom tools, which the model sees as functions: hand them to the writer of the response.
+    pub custom_tools: CalledTools,
 }
-
-/// Fields that concern OpenAI's service and no model.
-const IGNORED: &str = "metadata modalities moderation prediction prompt_cache_key prompt_cache_retention safety_identifier \
-    service_tier store user verbosity";
 
 /// The most answers to a request.
 const CHOICES_AT_MOST: usize = 16;
@@ -57,7 +57,7 @@ const TOP_AT_MOST: u64 = 20;
 /// Fields that are read below.
 const READ: &str = "chat_template_kwargs continue_final_message add_generation_prompt logprobs top_logprobs \
     max_completion_tokens max_tokens messages model n parallel_tool_calls reasoning_effort reasoning \
-    response_format stop stream stream_options tool_choice tools";
+    response_format stop stream stream_options tool_choice tools modalities";
 
 impl ChatRequest {
     /// Reads a request.
@@ -66,12 +66,13 @@ impl ChatRequest {
     /// As [`from_json`](Self::from_json).
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
         let root = RequestValue::root(value);
-        let begun = Request::begin(&root, READ, IGNORED)?;
+        let begun = Request::begin(&root, READ)?;
         refuse(&root)?;
         let (choices, logprobs) = (choices(&root)?, logprobs(&root)?);
-        let (mut messages, mut called, mut replaced) = (Vec::new(), Called::new(), Vec::new());
+        let (mut messages, mut called, mut unread) = (Vec::new(), Called::new(), Unread::default());
+        let offered = offered(&root, &mut unread)?;
         for place in root.need("messages", "the conversation")?.list()? {
-            messages.push(message(&place, &mut called, &mut replaced)?);
+            messages.push(message(&place, &mut called, &mut unread)?);
         }
         if messages.is_empty() {
             return Err(ApiError::invalid("messages", "the list is empty", "send at least one message"));
@@ -85,10 +86,10 @@ impl ChatRequest {
         let max = root.get_count("max_completion_tokens", 1)?.or(root.get_count("max_tokens", 1)?);
         let request = Request {
             messages,
-            tools: tools(&root)?,
+            tools: offered.tools,
             tool_choice: tool_choice(&root)?,
             parallel_tool_calls: root.get_bool("parallel_tool_calls")?,
-            strict_tools: strict_tools(&root)?,
+            strict_tools: offered.strict,
             response_format: response_format(&root)?,
             strict_format: root
                 .get("response_format")
@@ -97,12 +98,13 @@ impl ChatRequest {
             reasoning_effort: reasoning_effort(&root)?,
             sampling: Sampling { choices, logprobs, max_tokens: max, stop: stop(&root)?, ..begun.sampling },
             continues,
-            replaced,
+            replaced: unread.replaced,
+            ignored_tools: unread.left_out,
             ..begun
         };
         let stream_options = root.get("stream_options");
         let include_usage = stream_options.map_or(Ok(None), |place| place.get_bool("include_usage"))?.unwrap_or(false);
-        Ok(Self { request, include_usage })
+        Ok(Self { request, include_usage, custom_tools: offered.called })
     }
 
     /// What rendering, parsing and sampling need for this request.
@@ -166,16 +168,6 @@ pub(crate) fn top_logprobs(root: &RequestValue<'_>) -> Result<Option<u64>, ApiEr
     }
 }
 
-fn tools(root: &RequestValue<'_>) -> Result<Tools, ApiError> {
-    let Some(place) = root.get("tools") else { return Ok(Tools::empty()) };
-    for tool in place.list()? {
-        if let Some(kind) = tool.get("type").filter(|kind| kind.value != "function") {
-            return Err(kind.unsupported("tools of other types than `function` are", "leave them out"));
-        }
-    }
-    read_tools(place.value)
-}
-
 /// How a choice of tools is written.
 const CHOICES: &str = "none, auto, required, {\"type\": \"function\", …}, {\"type\": \"allowed_tools\", …}";
 
@@ -197,9 +189,8 @@ fn tool_choice(root: &RequestValue<'_>) -> Result<ToolChoice, ApiError> {
     place.object()?;
     let kind = place.need("type", "\"function\" or \"allowed_tools\"")?;
     match kind.text()? {
-        "function" => Ok(ToolChoice::Named(function_name(&place)?)),
+        "function" | "custom" => Ok(ToolChoice::Named(function_name(&place)?)),
         "allowed_tools" => allowed_tools(&place),
-        "custom" => Err(kind.unsupported("custom tools are", "choose a function")),
         _ => Err(kind.unknown(CHOICES)),
     }
 }
@@ -226,7 +217,7 @@ pub(crate) fn allowed_tools(place: &RequestValue<'_>) -> Result<ToolChoice, ApiE
 
 /// The name in `{"type": "function", "function": {"name": …}}`, or next to the type.
 pub(crate) fn function_name(place: &RequestValue<'_>) -> Result<String, ApiError> {
-    let holder = place.get("function").unwrap_or_else(|| place.clone());
+    let holder = place.get("function").or_else(|| place.get("custom")).unwrap_or_else(|| place.clone());
     Ok(holder.need("name", "the function's name")?.text()?.to_owned())
 }
 

@@ -1,13 +1,17 @@
 //! Writes the events of a parser as chunks.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use unjinja_runtime::{Event, Message};
 
 use super::chunk::{
-    ChatCompletionChunk, ChunkChoice, Delta, FunctionDelta, Logprobs, ReasoningName, ToolCallDelta, reason,
+    ChatCompletionChunk, ChunkChoice, CustomDelta, Delta, FunctionDelta, Logprobs, ReasoningName, ToolCallDelta, reason,
 };
 use crate::calls::{CallPiece, CallWriter};
 use crate::finish::{Finish, Usage};
+use crate::responses::CalledTools;
+use crate::responses::custom::input_of;
 use unjinja_spec::CallIds;
 
 use crate::ids::{now, unique_id};
@@ -49,6 +53,9 @@ pub struct ChunkWriter {
     begun: bool,
     answered: bool,
     calls: CallWriter,
+    custom: CalledTools,
+    /// The arguments of open calls of custom tools, by their positions.
+    inputs: BTreeMap<usize, String>,
     /// Collects the diagnostics in their order.
     noticed: Message,
 }
@@ -68,6 +75,8 @@ impl ChunkWriter {
             begun: false,
             answered: false,
             calls: CallWriter::new(call_ids),
+            custom: CalledTools::default(),
+            inputs: BTreeMap::new(),
             noticed: Message::default(),
         }
     }
@@ -87,6 +96,12 @@ impl ChunkWriter {
     /// The name of the reasoning.
     pub fn reasoning(mut self, name: ReasoningName) -> Self {
         self.reasoning = name;
+        self
+    }
+
+    /// The custom tools of the request: their calls have a text as input.
+    pub fn custom_tools(mut self, tools: CalledTools) -> Self {
+        self.custom = tools;
         self
     }
 
@@ -145,7 +160,10 @@ impl ChunkWriter {
             }
             Event::Unparsed(text) => deltas.push(Delta { unparsed: Some((*text).to_owned()), ..Delta::default() }),
             Event::Diagnostic(_) => self.noticed.apply(event),
-            _ => deltas.extend(self.calls.event(event).into_iter().filter_map(call_delta)),
+            _ => {
+                let pieces = self.calls.event(event);
+                deltas.extend(pieces.into_iter().filter_map(|piece| self.call_delta(piece)));
+            }
         }
         deltas.into_iter().map(|delta| self.chunk(delta)).collect()
     }
@@ -154,7 +172,8 @@ impl ChunkWriter {
     /// known.
     pub fn finish(&mut self, finish: &Finish, usage: Option<Usage>) -> Vec<ChatCompletionChunk> {
         let open = self.calls.finish();
-        let mut chunks: Vec<_> = open.into_iter().filter_map(call_delta).map(|delta| self.chunk(delta)).collect();
+        let open: Vec<Delta> = open.into_iter().filter_map(|piece| self.call_delta(piece)).collect();
+        let mut chunks: Vec<_> = open.into_iter().map(|delta| self.chunk(delta)).collect();
         let mut delta = Delta::default();
         if !self.answered && !self.calls.called() {
             // The content is null only with calls.
@@ -193,19 +212,35 @@ impl ChunkWriter {
             usage: self.include_usage.then_some(None),
         }
     }
-}
 
-/// The delta for a piece of a call. OpenAI does not mark the end of a call.
-fn call_delta(piece: CallPiece) -> Option<Delta> {
-    let call = match piece {
-        CallPiece::Start { index, id, name } => {
-            let function = FunctionDelta { name: Some(name), arguments: String::new() };
-            ToolCallDelta { index, id: Some(id), kind: Some("function".to_owned()), function }
-        }
-        CallPiece::Arguments { index, json } => {
-            ToolCallDelta { index, function: FunctionDelta { name: None, arguments: json }, ..ToolCallDelta::default() }
-        }
-        CallPiece::End { .. } => return None,
-    };
-    Some(Delta { tool_calls: vec![call], ..Delta::default() })
+    /// The delta for a piece of a call. OpenAI does not mark the end of a call. The input of a custom tool comes at the end.
+    fn call_delta(&mut self, piece: CallPiece) -> Option<Delta> {
+        let custom = |name, input| Some(CustomDelta { name, input });
+        let call = match piece {
+            CallPiece::Start { index, id, name } if self.custom.is_custom(&name) => {
+                self.inputs.insert(index, String::new());
+                let (id, kind, custom) = (Some(id), Some("custom".to_owned()), custom(Some(name), String::new()));
+                ToolCallDelta { index, id, kind, custom, ..ToolCallDelta::default() }
+            }
+            CallPiece::Start { index, id, name } => {
+                let function = FunctionDelta { name: Some(name), arguments: String::new() };
+                ToolCallDelta { index, id: Some(id), kind: Some("function".to_owned()), function, custom: None }
+            }
+            CallPiece::Arguments { index, json } => match self.inputs.get_mut(&index) {
+                Some(input) => {
+                    input.push_str(&json);
+                    return None;
+                }
+                None => {
+                    let function = FunctionDelta { name: None, arguments: json };
+                    ToolCallDelta { index, function, ..ToolCallDelta::default() }
+                }
+            },
+            CallPiece::End { index, .. } => {
+                let input = input_of(&self.inputs.remove(&index)?);
+                ToolCallDelta { index, custom: custom(None, input), ..ToolCallDelta::default() }
+            }
+        };
+        Some(Delta { tool_calls: vec![call], ..Delta::default() })
+    }
 }

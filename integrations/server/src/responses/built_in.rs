@@ -1,13 +1,14 @@
 //! Items of the tools that OpenAI's API has built in and that a client runs itself (shells, patches, a computer), and of tools of MCP
 //! servers, whose results are in the item. The model sees a function in the place of each.
 
-use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
-use super::custom::in_namespace;
 use crate::error::ApiError;
-use crate::media::{Replaced, stand_in};
-use crate::request::arguments_text;
+use crate::media::{Unread, found, stand_in};
+use crate::request::{arguments_text, in_namespace};
 use crate::request_value::RequestValue;
 
 /// The calls of these tools.
@@ -40,7 +41,7 @@ pub(super) fn call(place: &RequestValue<'_>, kind: &str) -> Result<ToolCall, Api
 }
 
 /// The text of an item of [`RESULTS`].
-pub(super) fn result(place: &RequestValue<'_>, kind: &str, replaced: &mut Replaced) -> Result<String, ApiError> {
+pub(super) fn result(place: &RequestValue<'_>, kind: &str, unread: &mut Unread) -> Result<String, ApiError> {
     let output = || place.need("output", "the result of the call");
     Ok(match kind {
         "local_shell_call_output" => output()?.text()?.to_owned(),
@@ -52,11 +53,10 @@ pub(super) fn result(place: &RequestValue<'_>, kind: &str, replaced: &mut Replac
             Some(text) => text.to_owned(),
             None => place.need("status", "what came of the call")?.text()?.to_owned(),
         },
-        "computer_call_output" => stand_in(&output()?, "An image", replaced),
+        "computer_call_output" => stand_in(&output()?, "An image", unread),
         _ => {
             let tools = place.get_list("tools")?;
-            let names: Vec<&str> = tools.iter().filter_map(|tool| tool.value.get("name")?.as_str()).collect();
-            format!("Found: {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
+            found(tools.iter().filter_map(|tool| tool.value.get("name")?.as_str()))
         }
     })
 }
@@ -98,17 +98,23 @@ pub(super) fn of_mcp(place: &RequestValue<'_>) -> Result<(ToolCall, String), Api
     Ok((call, result))
 }
 
+/// The ids of calls of a local shell, by the ids of their items.
+pub(super) type LocalShells<'v> = HashMap<&'v str, &'v str>;
+
+/// Finds the calls of a local shell.
+pub(super) fn local_shells<'v>(items: &[RequestValue<'v>]) -> LocalShells<'v> {
+    let calls = items.iter().map(|item| item.value).filter(|item| item["type"] == "local_shell_call");
+    // Of several with the same id, the first one counts.
+    calls.rev().filter_map(|item| Some((item["id"].as_str()?, item["call_id"].as_str()?))).collect()
+}
+
 /// The id of the call that an item of a local shell answers. Its `id` may be that of the call's item.
-pub(super) fn answered(place: &RequestValue<'_>, items: &[RequestValue<'_>]) -> Result<String, ApiError> {
+pub(super) fn answered(place: &RequestValue<'_>, shells: &LocalShells<'_>) -> Result<String, ApiError> {
     let given = match place.get_text("call_id")? {
         Some(id) => id,
         None => place.need("id", "the id of the call")?.text()?,
     };
-    let text = |item: &Map<String, Value>, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
-    let calls = items.iter().filter_map(|item| item.value.as_object());
-    let mut calls = calls.filter(|item| item.get("type").is_some_and(|kind| kind == "local_shell_call"));
-    let named = calls.find(|item| text(item, "id").is_some_and(|id| id == given));
-    Ok(named.and_then(|item| text(item, "call_id")).unwrap_or_else(|| given.to_owned()))
+    Ok((*shells.get(given).unwrap_or(&given)).to_owned())
 }
 
 #[cfg(test)]
@@ -124,7 +130,8 @@ mod tests {
             {"id": "ls_1"}, {"id": "ls_2"}, {"id": "ls_1", "call_id": "call_2"},
         ]);
         let items = RequestValue::root(&value).list()?;
-        let ids: Vec<String> = items[1..].iter().map(|item| answered(item, &items)).collect::<Result<_, _>>()?;
+        let shells = local_shells(&items);
+        let ids: Vec<String> = items[1..].iter().map(|item| answered(item, &shells)).collect::<Result<_, _>>()?;
         assert_eq!(ids, ["call_1", "ls_2", "call_2"]);
         Ok(())
     }

@@ -1,14 +1,15 @@
 //! The tools of a request that are no plain functions: custom tools, whose input is a text, and the functions of a namespace. The
 //! model sees a function in the place of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 use unjinja_runtime::Tools;
 
 use super::changes::added_tools;
 use crate::error::ApiError;
-use crate::request::read_tools;
+use crate::media::Unread;
+use crate::request::{in_namespace, read_tools};
 use crate::request_value::RequestValue;
 
 /// The argument that holds the input of a custom tool.
@@ -38,29 +39,33 @@ impl CalledTools {
     pub fn get(&self, name: &str) -> Option<&ToolKind> {
         self.0.get(name)
     }
+
+    /// Whether the tool of this name is a custom one.
+    pub(crate) fn is_custom(&self, name: &str) -> bool {
+        self.get(name) == Some(&ToolKind::Custom)
+    }
 }
 
 /// The tools of a request.
 #[derive(Debug, Default)]
-pub(super) struct Offered {
+pub(crate) struct Offered {
     pub tools: Tools,
     pub called: CalledTools,
     /// The names of those whose arguments have to follow their schemas.
     pub strict: Vec<String>,
-    /// The types of tools that OpenAI runs. The model is not told of them.
-    pub ignored: Vec<String>,
 }
 
-/// Reads the tools, also those that items of the conversation add.
-pub(super) fn offered(root: &RequestValue<'_>) -> Result<Offered, ApiError> {
+/// Reads the tools, also those that items of the conversation add. The model is not told of those that OpenAI runs.
+pub(crate) fn offered(root: &RequestValue<'_>, unread: &mut Unread) -> Result<Offered, ApiError> {
     let mut reading = Reading::default();
     for tool in root.get_list("tools")? {
-        reading.tool(&tool)?;
+        reading.tool(&tool, unread)?;
     }
     reading.is_added = true;
     for tool in added_tools(root)? {
-        reading.tool(&tool)?;
+        reading.tool(&tool, unread)?;
     }
+    reading.bare_names();
     Ok(Offered { tools: read_tools(&Value::Array(reading.list))?, ..reading.offered })
 }
 
@@ -70,24 +75,26 @@ struct Reading {
     offered: Offered,
     /// The functions that the model is told of.
     list: Vec<Value>,
-    names: Vec<String>,
+    names: HashSet<String>,
     /// Items of the conversation add the tools that follow. They may repeat others.
     is_added: bool,
 }
 
 impl Reading {
-    fn tool(&mut self, tool: &RequestValue<'_>) -> Result<(), ApiError> {
+    fn tool(&mut self, tool: &RequestValue<'_>, unread: &mut Unread) -> Result<(), ApiError> {
         tool.object()?;
-        match tool.need("type", "the type of the tool")?.text()? {
+        // Chat completions have what a tool is in a field of its own, and some clients write it so in the other API.
+        let inner = |key: &str| tool.get(key).unwrap_or_else(|| tool.clone());
+        match tool.get_text("type")?.unwrap_or("function") {
             "function" => {
-                // Some clients write it as chat completions have it.
-                let function = tool.get("function").unwrap_or_else(|| tool.clone());
+                let function = inner("function");
                 let name = function.get_text("name")?.unwrap_or_default();
                 self.add(&function, name, None, tool.value.clone())
             }
             "custom" => {
+                let tool = inner("custom");
                 let name = tool.need("name", "the tool's name")?.text()?;
-                self.add(tool, name, Some(ToolKind::Custom), custom(tool, name)?)
+                self.add(&tool, name, Some(ToolKind::Custom), custom(&tool, name)?)
             }
             "namespace" => {
                 let namespace = tool.need("name", "the name of the namespace")?.text()?;
@@ -102,12 +109,22 @@ impl Reading {
                 Ok(())
             }
             other => {
-                if !self.offered.ignored.iter().any(|known| known == other) {
-                    self.offered.ignored.push(other.to_owned());
-                }
+                unread.leave_out(other);
                 Ok(())
             }
         }
+    }
+
+    /// Models leave the namespace out. Where one function fits, the name alone means it.
+    fn bare_names(&mut self) {
+        let mut bare: BTreeMap<String, Option<ToolKind>> = BTreeMap::new();
+        for kind in self.offered.called.0.values() {
+            if let ToolKind::InNamespace { name, .. } = kind {
+                bare.entry(name.clone()).and_modify(|one| *one = None).or_insert_with(|| Some(kind.clone()));
+            }
+        }
+        let meant = bare.into_iter().filter(|(name, _)| !self.names.contains(name));
+        self.offered.called.0.extend(meant.filter_map(|(name, kind)| Some((name, kind?))));
     }
 
     /// Adds a function, which the model knows by this name.
@@ -118,29 +135,22 @@ impl Reading {
         kind: Option<ToolKind>,
         function: Value,
     ) -> Result<(), ApiError> {
-        if self.is_added && self.names.iter().any(|known| known == name) {
+        if !self.names.insert(name.to_owned()) && self.is_added {
             return Ok(());
         }
         if place.get_bool("strict")? == Some(true) {
             self.offered.strict.push(name.to_owned());
         }
         self.offered.called.0.extend(kind.map(|kind| (name.to_owned(), kind)));
-        self.names.push(name.to_owned());
         self.list.push(function);
         Ok(())
     }
 }
 
-/// The name by which the model knows a function of a namespace.
-pub(super) fn in_namespace(namespace: &str, name: &str) -> String {
-    let joint = if namespace.ends_with("__") { "" } else { "__" };
-    format!("{namespace}{joint}{name}")
-}
-
 /// A custom tool as a function with one text.
 fn custom(tool: &RequestValue<'_>, name: &str) -> Result<Value, ApiError> {
     let mut says = tool.get_text("description")?.unwrap_or_default().to_owned();
-    let format = tool.get("format");
+    let format = tool.get("format").map(|format| format.get("grammar").unwrap_or(format));
     let definition = match &format {
         Some(format) => format.get_text("definition")?,
         None => None,
@@ -156,7 +166,7 @@ fn custom(tool: &RequestValue<'_>, name: &str) -> Result<Value, ApiError> {
 }
 
 /// The input of a custom tool in the arguments that the model wrote. If they are something else than the one text, all of them.
-pub(super) fn input_of(arguments: &str) -> String {
+pub(crate) fn input_of(arguments: &str) -> String {
     let read: Option<Map<String, Value>> = serde_json::from_str(arguments).ok();
     match read.as_ref().and_then(|read| read.get(INPUT)).and_then(Value::as_str) {
         Some(text) => text.to_owned(),
@@ -165,6 +175,6 @@ pub(super) fn input_of(arguments: &str) -> String {
 }
 
 /// Arguments that hold the input of a custom tool.
-pub(super) fn arguments_of(input: &str) -> Map<String, Value> {
+pub(crate) fn arguments_of(input: &str) -> Map<String, Value> {
     Map::from_iter([(INPUT.to_owned(), input.into())])
 }

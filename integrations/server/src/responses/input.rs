@@ -3,25 +3,19 @@
 use serde_json::Value;
 use unjinja_runtime::ToolCall;
 
-use super::built_in::{self, CALLS, RESULTS};
-use super::custom::{arguments_of, in_namespace};
+use super::built_in::{self, CALLS, LocalShells, RESULTS};
+use super::custom::arguments_of;
 use crate::error::ApiError;
-use crate::media::{PartKinds, Replaced, stand_in};
-use crate::request::{ChatMessage, Role, arguments_text};
+use crate::media::{PartKinds, SUMMARY, Unread, stand_in, summed_up};
+use crate::request::{ChatMessage, Role, arguments_text, in_namespace, turn};
 use crate::request_value::RequestValue;
 
 /// What reasoning begins with that goes to a client as `encrypted_content` and comes back. It is the text itself: nobody has to be kept
 /// from reading it.
 pub(super) const OPEN_REASONING: &str = "unjinja:reasoning:";
 
-/// Items that say what tools did which OpenAI runs. What came of it is in the messages that follow, so a conversation that began there can go
-/// on here.
-const OF_OPENAI: &str = "code_interpreter_call file_search_call image_generation_call mcp_approval_request \
-    mcp_approval_response mcp_list_tools program program_output web_search_call";
-
-/// The other types of items, for a message.
-const KNOWN: &str =
-    "message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output";
+/// What a summary begins with that goes to a client as `encrypted_content` and comes back. It is the text itself, too.
+pub(crate) const OPEN_SUMMARY: &str = "unjinja:summary:";
 
 /// The parts of an item.
 const PARTS: PartKinds = PartKinds {
@@ -32,18 +26,11 @@ const PARTS: PartKinds = PartKinds {
         ("input_audio", "A recording"),
         ("input_file", "A file"),
     ],
-    known: "input_text, output_text, refusal, input_image, input_file, input_audio",
 };
 
-/// What an encrypted summary is called in its place.
-const SUMMARY: &str = "A summary of the conversation before this point, which another server encrypted,";
-
-/// The messages of the conversation. The types of items that are left out are added to `ignored`.
-pub(super) fn conversation(
-    root: &RequestValue<'_>,
-    replaced: &mut Replaced,
-    ignored: &mut Vec<String>,
-) -> Result<Vec<ChatMessage>, ApiError> {
+/// The messages of the conversation. Items of other types are left out: they say what tools did which OpenAI runs, or nobody knows them
+/// here. What came of them is in the messages that follow, so a conversation that began elsewhere can go on.
+pub(super) fn conversation(root: &RequestValue<'_>, unread: &mut Unread) -> Result<Vec<ChatMessage>, ApiError> {
     let mut all = Vec::new();
     if let Some(instructions) = root.get_text("instructions")? {
         all.push(ChatMessage::new(Role::System, instructions));
@@ -54,15 +41,12 @@ pub(super) fn conversation(
         return Ok(all);
     }
     let items = input.list().map_err(|_| input.expected("a string or a list of items"))?;
-    if items.is_empty() {
-        return Err(ApiError::invalid("input", "the list is empty", "send at least one item"));
-    }
+    let shells = built_in::local_shells(&items);
     for place in &items {
-        match OF_OPENAI.split(' ').find(|kind| place.value["type"] == *kind) {
-            Some(kind) if ignored.iter().any(|known| known == kind) => {}
-            Some(kind) => ignored.push(kind.to_owned()),
-            None => item(place, &items, &mut all, replaced)?,
-        }
+        item(place, &shells, &mut all, unread)?;
+    }
+    if all.is_empty() {
+        all.push(ChatMessage::new(Role::User, ""));
     }
     Ok(all)
 }
@@ -70,9 +54,9 @@ pub(super) fn conversation(
 /// Adds an item to the messages. The items of one turn of the model become one message.
 fn item(
     place: &RequestValue<'_>,
-    items: &[RequestValue<'_>],
+    shells: &LocalShells<'_>,
     all: &mut Vec<ChatMessage>,
-    replaced: &mut Replaced,
+    unread: &mut Unread,
 ) -> Result<(), ApiError> {
     place.object()?;
     let kind_place = place.get("type");
@@ -81,7 +65,7 @@ fn item(
         None => "message",
     };
     match kind {
-        "message" => message(place, all, replaced)?,
+        "message" => message(place, all, unread)?,
         "reasoning" => turn(all).reasoning.push_str(&reasoning(place)?),
         "function_call" => {
             let arguments = match place.get_text("arguments")?.unwrap_or_default() {
@@ -102,7 +86,7 @@ fn item(
         }
         "function_call_output" | "custom_tool_call_output" => {
             let output = place.need("output", "the result of the call")?;
-            let text = PARTS.text_of(&output, Role::Tool, replaced)?;
+            let text = PARTS.text_of(&output, Role::Tool, unread)?;
             all.push(result(text, place.need("call_id", "the id of the call")?.text()?.to_owned()));
         }
         // OpenAI's own search for tools: what it found is offered to the model.
@@ -116,8 +100,8 @@ fn item(
             turn(all).tool_calls.push(call);
         }
         kind if RESULTS.contains(&kind) => {
-            let id = built_in::answered(place, items)?;
-            all.push(result(built_in::result(place, kind, replaced)?, id));
+            let id = built_in::answered(place, shells)?;
+            all.push(result(built_in::result(place, kind, unread)?, id));
         }
         "mcp_call" => {
             let (call, text) = built_in::of_mcp(place)?;
@@ -126,7 +110,9 @@ fn item(
             all.push(result(text, id));
         }
         "compaction" | "compaction_summary" | "context_compaction" => {
-            all.push(ChatMessage::new(Role::System, stand_in(place, SUMMARY, replaced)));
+            let own = place.get_text("encrypted_content")?.and_then(|text| text.strip_prefix(OPEN_SUMMARY));
+            let text = own.map_or_else(|| stand_in(place, SUMMARY, unread), summed_up);
+            all.push(ChatMessage::new(Role::System, text));
         }
         "compaction_trigger" => {
             let next = "shorten it yourself, and send it as `input`";
@@ -136,18 +122,9 @@ fn item(
             let next = "send the item itself";
             return Err(place.unsupported("a reference to an item that is not kept here is", next));
         }
-        _ => return Err(kind_place.map_or_else(|| place.expected("an item"), |kind| kind.unknown(KNOWN))),
+        other => unread.leave_out(other),
     }
     Ok(())
-}
-
-/// The model's message to which an item belongs: the last one, or a new one.
-fn turn(all: &mut Vec<ChatMessage>) -> &mut ChatMessage {
-    if all.last().is_none_or(|message| message.role != Role::Assistant) {
-        all.push(ChatMessage { role: Role::Assistant, ..ChatMessage::default() });
-    }
-    let last = all.len() - 1;
-    &mut all[last]
 }
 
 fn call(place: &RequestValue<'_>, mut call: ToolCall, all: &mut Vec<ChatMessage>) -> Result<(), ApiError> {
@@ -161,7 +138,7 @@ fn result(text: String, call_id: String) -> ChatMessage {
     ChatMessage { tool_call_id: Some(call_id), ..ChatMessage::new(Role::Tool, text) }
 }
 
-fn message(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut Replaced) -> Result<(), ApiError> {
+fn message(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, unread: &mut Unread) -> Result<(), ApiError> {
     let role_place = place.need("role", "the role of the message")?;
     let role = match role_place.text()? {
         "system" | "developer" => Role::System,
@@ -170,7 +147,7 @@ fn message(place: &RequestValue<'_>, all: &mut Vec<ChatMessage>, replaced: &mut 
         _ => return Err(role_place.unknown("user, assistant, system, developer")),
     };
     let content = place.need("content", "a string or a list of parts")?;
-    let text = PARTS.text_of(&content, role, replaced)?;
+    let text = PARTS.text_of(&content, role, unread)?;
     match role {
         Role::Assistant => turn(all).content.get_or_insert_default().push_str(&text),
         _ => all.push(ChatMessage::new(role, text)),

@@ -6,6 +6,7 @@ use super::changes::updated;
 use super::custom::{CalledTools, offered};
 use super::input::conversation;
 use crate::error::ApiError;
+use crate::media::Unread;
 use crate::openai::{function_name, is_strict, json_format, tool_word};
 use crate::prepare::Prepared;
 use crate::request::{Request, ResponseFormat, Sampling, ToolChoice, continues, read_from_json};
@@ -16,14 +17,14 @@ use unjinja_spec::FormatSpec;
 ///
 /// - Custom tools and the functions of namespaces are offered to the model as functions; [`called`](Self::called) says which they are.
 ///   Tools that OpenAI runs (`web_search`, `file_search`, …) are not offered, and items that say what they did are left out;
-///   [`ignored_tools`](Self::ignored_tools) has their types.
+///   [`Request::ignored_tools`] has their types, and those of items that are not known.
 /// - Calls of the shells, patches and computers that the API has built in, and of tools of MCP servers, are read as calls of functions,
 ///   with their results. Tools that items of the conversation add are offered too.
 /// - A sentence replaces images, files and encrypted summaries; [`Request::replaced`] names their places.
 /// - `previous_response_id` and items of the type `item_reference` need a memory, which the proxy has. Here they are refused by name,
 ///   and so are `conversation`, `prompt`, `background` and `truncation: "auto"`.
 /// - `top_logprobs`, and `include` with `message.output_text.logprobs`, are in [`Sampling`], for the server that runs the model.
-/// - `metadata`, `user`, `prompt_cache_key` and other fields that concern OpenAI's service are ignored.
+/// - `metadata`, `user`, `prompt_cache_key` and other fields that concern OpenAI's service are in [`Request::left_out`].
 ///
 /// ```
 /// use unjinja_server::responses::ResponsesRequest;
@@ -45,8 +46,6 @@ pub struct ResponsesRequest {
     pub request: Request,
     /// The tools that are no plain functions.
     pub called: CalledTools,
-    /// The types of tools that only OpenAI runs, and of items that they wrote. The model is not told of them.
-    pub ignored_tools: Vec<String>,
     /// Fields of the request that the response repeats.
     pub repeated: Map<String, Value>,
     /// The client wants a summary of the reasoning. There is none, so it gets the reasoning itself in its place.
@@ -55,14 +54,10 @@ pub struct ResponsesRequest {
     pub carries_reasoning: bool,
 }
 
-/// Fields that concern OpenAI's service and no model.
-const IGNORED: &str = "client_metadata max_tool_calls metadata prompt_cache_key prompt_cache_retention safety_identifier \
-    service_tier store user";
-
-/// Fields that are read below.
+/// Fields that are read below. `max_tool_calls` limits the calls of tools that OpenAI runs, of which there are none here.
 const READ: &str = "background chat_template_kwargs continue_final_message conversation include input instructions max_output_tokens model \
     parallel_tool_calls previous_response_id prompt reasoning stop stream stream_options text tool_choice tools \
-    top_logprobs truncation moderation";
+    top_logprobs truncation max_tool_calls store";
 
 /// Fields that a response repeats, with what it says if the request has none.
 const REPEATED: [(&str, &str); 16] = [
@@ -92,11 +87,11 @@ impl ResponsesRequest {
     pub fn from_value(value: &Value) -> Result<Self, ApiError> {
         let root = RequestValue::root(value);
         let fields = root.object()?;
-        let begun = Request::begin(&root, READ, IGNORED)?;
+        let begun = Request::begin(&root, READ)?;
         refuse(&root)?;
-        let mut replaced = Vec::new();
-        let mut offered = offered(&root)?;
-        let messages = conversation(&root, &mut replaced, &mut offered.ignored)?;
+        let mut unread = Unread::default();
+        let offered = offered(&root, &mut unread)?;
+        let messages = conversation(&root, &mut unread)?;
         let reasoning = root.get("reasoning");
         let effort = updated(&root, "reasoning");
         let of_reasoning = |key: &str| reasoning.as_ref().map_or(Ok(None), |place| place.get_text(key));
@@ -120,7 +115,8 @@ impl ResponsesRequest {
                 stop: crate::openai::stop(&root)?,
                 ..begun.sampling
             },
-            replaced,
+            replaced: unread.replaced,
+            ignored_tools: unread.left_out,
             ..begun
         };
         let repeated = REPEATED.into_iter().map(|(key, absent)| {
@@ -130,7 +126,6 @@ impl ResponsesRequest {
         Ok(Self {
             request,
             called: offered.called,
-            ignored_tools: offered.ignored,
             repeated: repeated.collect(),
             reasoning_as_summary: of_reasoning("summary")?.or(of_reasoning("generate_summary")?).is_some(),
             carries_reasoning: includes("reasoning.encrypted_content"),
@@ -154,6 +149,7 @@ fn refuse(root: &RequestValue<'_>) -> Result<(), ApiError> {
         ("previous_response_id", "a response that is not kept here is", "send the whole conversation in `input`"),
         ("conversation", "conversations that the server keeps are", "send the whole conversation in `input`"),
         ("prompt", "prompts that the server keeps are", "send `instructions` and `input`"),
+        ("context_management", "a conversation that the server shortens is", "leave it out, and shorten it yourself"),
     ] {
         if let Some(place) = root.get(key) {
             return Err(place.unsupported(what, next));

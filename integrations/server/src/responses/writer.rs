@@ -356,7 +356,7 @@ impl ResponseWriter {
         match piece {
             CallPiece::Start { index, id, name } => {
                 self.close_text("completed", events);
-                let item_id = unique_id(if self.is_custom(&name) { "ctc_" } else { "fc_" });
+                let item_id = unique_id(if self.called.is_custom(&name) { "ctc_" } else { "fc_" });
                 let mut open = OpenCall { at: 0, id: item_id, call_id: id, name, arguments: String::new() };
                 open.at = self.add_item(open.item(self.called.get(&open.name), "in_progress"), events);
                 self.open.insert(index, open);
@@ -364,7 +364,7 @@ impl ResponseWriter {
             CallPiece::Arguments { index, json } => {
                 let Some(open) = self.open.get_mut(&index) else { return };
                 open.arguments.push_str(&json);
-                if self.called.get(&open.name) != Some(&ToolKind::Custom) {
+                if !self.called.is_custom(&open.name) {
                     let data = json!({"item_id": open.id, "output_index": open.at, "delta": json});
                     self.push("response.function_call_arguments.delta", data, events);
                 }
@@ -377,7 +377,7 @@ impl ResponseWriter {
                     data[key] = text.into();
                     data
                 };
-                if self.is_custom(&open.name) {
+                if self.called.is_custom(&open.name) {
                     // It is known only now whether the arguments are the one text.
                     let input = input_of(&open.arguments);
                     self.push("response.custom_tool_call_input.delta", with("delta", &input), events);
@@ -391,10 +391,6 @@ impl ResponseWriter {
                 self.end_item(open.at, open.item(self.called.get(&open.name), status), events);
             }
         }
-    }
-
-    fn is_custom(&self, name: &str) -> bool {
-        self.called.get(name) == Some(&ToolKind::Custom)
     }
 }
 

@@ -5,6 +5,7 @@ use unjinja_grammar::{GrammarExt, GrammarOptions, Integers};
 use unjinja_runtime::Options;
 use unjinja_server::anthropic::MessagesRequest;
 use unjinja_server::openai::ChatRequest;
+use unjinja_server::responses::ResponsesRequest;
 use unjinja_server::{ApiError, Guarantee, Prepared, ResponseFormat, Role, ToolChoice};
 use unjinja_spec::{ArgumentsForm, CallIdForm, ContentForm, Functions, FunctionsForm, Messages, SystemPlace};
 
@@ -50,8 +51,6 @@ fn what_is_not_supported_is_refused_by_name() {
         (json!({"modalities": ["text", "audio"]}), "modalities[1]"),
         (json!({"web_search_options": {}}), "web_search_options"),
         (json!({"messages": [{"role": "assistant", "function_call": {"name": "f"}}]}), "messages[0].function_call"),
-        (json!({"tools": [{"type": "custom", "custom": {"name": "f"}}]}), "tools[0].type"),
-        (json!({"tool_choice": {"type": "custom", "custom": {"name": "f"}}}), "tool_choice.type"),
     ];
     for (fields, param) in cases {
         let error = openai(fields.clone()).expect_err(param);
@@ -63,8 +62,12 @@ fn what_is_not_supported_is_refused_by_name() {
         assert!(error.message().contains("not supported; "), "{error}");
     }
     let cases = [
-        (json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}), "tools[0].type"),
         (json!({"mcp_servers": [{}]}), "mcp_servers"),
+        (json!({"fallbacks": [{"model": "other"}]}), "fallbacks"),
+        (json!({"compaction": {"type": "summarize"}}), "compaction"),
+        (json!({"context_management": {"edits": [{"type": "compact_20260112"}]}}), "context_management.edits[0]"),
+        (json!({"context_management": {"other": 1}}), "context_management.other"),
+        (json!({"output_config": {"effort": "low", "task_budget": {"total": 9}}}), "output_config.task_budget"),
         (json!({"n": 2}), "n"),
         (
             json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [
@@ -80,6 +83,10 @@ fn what_is_not_supported_is_refused_by_name() {
             "{fields}"
         );
     }
+    // By this word, Anthropic's clients send the whole conversation instead.
+    let error = anthropic(json!({"thread": {"type": "create"}})).expect_err("a thread");
+    let details = json!({"error_code": "thread_unsupported_request"});
+    assert_eq!((error.status(), &json!(error.anthropic())["error"]["details"]), (400, &details));
 }
 
 #[test]
@@ -138,7 +145,8 @@ fn what_is_wrong_is_named_with_the_next_step() {
     assert_eq!(empty.message(), "stop_sequences[0]: this text is empty; leave it out");
     assert_eq!(
         serde_json::to_value(error.anthropic()).expect("JSON"),
-        json!({"type": "error", "error": {"type": "invalid_request_error", "message": error.message()}})
+        json!({"type": "error", "error": {
+            "type": "invalid_request_error", "message": error.message(), "details": {"error_code": "invalid_value"}}})
     );
     let missing = ApiError::no_model("other", "m");
     assert_eq!((missing.status(), missing.code()), (404, Some("model_not_found")));
@@ -251,7 +259,13 @@ fn settings_are_passed_on_or_ignored() -> Result<(), Failure> {
         json!({"temperature": 0.5, "top_p": 0.9, "seed": 7, "logit_bias": {"1": 2}, "top_k": 40})
     );
     assert!(!prepared.constrained, "without tools there is nothing to constrain");
-    let request = anthropic(json!({"stop_sequences": ["A", "B"], "top_k": 5, "n": 1, "metadata": {"user_id": "u"}}))?;
+    assert_eq!(request.request.left_out, ["user", "store"]);
+    let clears = json!({"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]});
+    let request = anthropic(json!({
+        "stop_sequences": ["A", "B"], "top_k": 5, "n": 1, "metadata": {"user_id": "u"}, "context_management": clears,
+        "fallbacks": "default",
+    }))?;
+    assert_eq!(request.request.left_out, ["metadata", "context_management", "fallbacks"]);
     assert_eq!((request.request.sampling.max_tokens, request.request.sampling.stop.len()), (Some(9), 2));
     assert_eq!(Value::Object(request.request.sampling.settings), json!({"top_k": 5}));
     Ok(())
@@ -417,6 +431,84 @@ fn blocks_become_messages() -> Result<(), Failure> {
 }
 
 #[test]
+fn blocks_of_a_conversation_that_began_elsewhere_are_read_or_left_out() -> Result<(), Failure> {
+    let said = |text: &str| json!({"type": "text", "text": text});
+    let search = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
+    let called = json!({"type": "mcp_tool_use", "id": "c", "server_name": "sky", "name": "look", "input": {"at": 1}});
+    let result = json!({"type": "mcp_tool_result", "tool_use_id": "c", "content": [said("Clouds.")]});
+    let found = json!([{"type": "tool_reference", "tool_name": "f"}, {"type": "tool_reference", "tool_name": "g"}]);
+    let now = json!({"role": "system", "clear_at": "next_user_message", "content": "Be quick."});
+    let request = anthropic(json!({"messages": [
+        {"role": "assistant", "content": [{"type": "compaction", "content": "They spoke of rain."}]},
+        {"role": "user", "content": [said("Go on."), {"type": "container_upload", "file_id": "1"}, {"type": "dream"}]},
+        {"role": "assistant", "content": [search, {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}]},
+        now,
+        {"role": "user", "content": [{"type": "dream"}]},
+        {"role": "assistant", "content": [called, result, said("It rains.")]},
+        {"role": "system", "content": [{"type": "tool_removal", "tool": {"type": "tool_reference", "name": "f"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "d", "content": found}]},
+        now,
+    ]}))?
+    .request;
+    let told: Vec<(Role, &str)> =
+        request.messages.iter().map(|one| (one.role, one.content.as_deref().unwrap_or_default())).collect();
+    let file = "Go on.\n[A file was sent here, and cannot be shown: only text can be read]";
+    let expected = [
+        (Role::System, "The conversation before this point, in short:\nThey spoke of rain."),
+        (Role::User, file),
+        (Role::Assistant, ""),
+        (Role::Assistant, ""),
+        (Role::Tool, "Clouds."),
+        (Role::Assistant, "It rains."),
+        (Role::Tool, "Found: f\nFound: g"),
+        (Role::System, "Be quick."),
+    ];
+    assert_eq!(told, expected);
+    let call = &request.messages[3].tool_calls[0];
+    assert_eq!((&*call.name, &*call.arguments, call.id.as_deref()), ("sky__look", r#"{"at": 1}"#, Some("c")));
+    assert_eq!(request.ignored_tools, ["dream", "server_tool_use", "web_search_tool_result"]);
+    // Parts of the other APIs as well.
+    let request = openai(user(json!({"type": "dream"})))?.request;
+    assert_eq!((request.messages[0].content.as_deref(), request.ignored_tools), (Some("Look:"), vec!["dream".into()]));
+    Ok(())
+}
+
+#[test]
+fn tools_of_anthropic_are_functions_wait_or_are_left_out() -> Result<(), Failure> {
+    let tool =
+        |name: &str, waits: bool| json!({"name": name, "input_schema": {"type": "object"}, "defer_loading": waits});
+    let of_client = json!([
+        {"type": "bash_20250124", "name": "bash"}, {"type": "text_editor_20250728", "name": "edit"},
+        {"type": "memory_20250818", "name": "memory"}, {"type": "web_search_20250305", "name": "web_search"},
+    ]);
+    let read = |tools: Value, blocks: Value| -> Result<(Vec<String>, Vec<String>), Failure> {
+        let changes = json!({"role": "system", "content": blocks});
+        let hi = json!({"role": "user", "content": "Hi"});
+        let request = anthropic(json!({"tools": tools, "messages": [hi, changes, hi]}))?.request;
+        Ok((request.tools.iter().map(|tool| tool.name.clone()).collect(), request.ignored_tools))
+    };
+    let request = anthropic(json!({"tools": of_client}))?.request;
+    let required: Vec<&Value> = request.tools.iter().map(|tool| &tool.parameters["required"]).collect();
+    assert_eq!(required, [&json!([]), &json!(["command", "path"]), &json!(["command"])]);
+    assert_eq!(read(of_client, json!([]))?.1, ["web_search_20250305"]);
+    let tools = json!([tool("a", false), tool("b", true), tool("c", true)]);
+    let named = |kind: &str, name: &str| json!({"type": kind, "tool": {"type": "tool_reference", "name": name}});
+    let defined = json!({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool("d", false)}});
+    let search = json!({"type": "tool_search_tool_regex_20251119", "name": "find"});
+    for (tools, blocks, expected) in [
+        (tools.clone(), json!([]), &["a"][..]),
+        (tools.clone(), json!([{"type": "tool_reference", "tool_name": "c"}]), &["a", "c"]),
+        (tools.clone(), json!([named("tool_addition", "b"), named("tool_removal", "a"), defined]), &["b", "d"]),
+        (tools.clone(), json!([defined, named("tool_removal", "d"), named("tool_removal", "b")]), &["a"]),
+        // Nobody can search here.
+        (json!([search, tools[0], tools[1]]), json!([]), &["a", "b"]),
+    ] {
+        assert_eq!(read(tools, blocks.clone())?.0, expected, "{blocks}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_long_conversation_is_prepared_in_little_time() -> Result<(), Failure> {
     // Each result answers the first call: looking through all calls for each would take minutes.
     const COUNT: usize = 30_000;
@@ -430,6 +522,19 @@ fn a_long_conversation_is_prepared_in_little_time() -> Result<(), Failure> {
     let took = began.elapsed();
     assert_eq!(context["messages"][2 * COUNT]["tool_call_id"], "0");
     assert_eq!(context["messages"][3 * COUNT]["tool_call_id"], "0");
+    assert!(took < std::time::Duration::from_secs(60), "{took:?}");
+    // The same for results that name the item of their call, and for tools that items add.
+    let shell = |at: usize| json!({"type": "local_shell_call", "id": at.to_string(), "call_id": "c", "action": {}});
+    let result = |at: usize| json!({"type": "local_shell_call_output", "id": at.to_string(), "output": ""});
+    let added = |at: usize| json!({"type": "custom", "name": at.to_string()});
+    let mut items: Vec<Value> = (0..COUNT).map(shell).chain((0..COUNT).map(result)).collect();
+    items.push(json!({"type": "additional_tools", "tools": (0..COUNT).map(added).collect::<Vec<_>>()}));
+    items.extend((0..COUNT).map(|at| json!({"type": at.to_string()})));
+    let began = std::time::Instant::now();
+    let request = ResponsesRequest::from_value(&json!({"model": "m", "input": items}))?.request;
+    let took = began.elapsed();
+    assert_eq!((request.messages.len(), request.tools.len(), request.ignored_tools.len()), (COUNT + 1, COUNT, 16));
+    assert_eq!(request.messages[COUNT].tool_call_id.as_deref(), Some("c"));
     assert!(took < std::time::Duration::from_secs(60), "{took:?}");
     Ok(())
 }

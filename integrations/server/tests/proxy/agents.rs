@@ -27,6 +27,11 @@ async fn a_conversation_is_counted_as_the_upstream_counts_it() -> Result<(), Fai
     proxy.json("/v1/messages", &asked).await?;
     let words = prompt(&proxy).split_whitespace().count();
     assert_eq!((status, &count), (200, &json!({"input_tokens": words})));
+    let (status, count) =
+        proxy.json("/v1/responses/input_tokens", &json!({"model": "qwen3", "input": "Rain?"})).await?;
+    proxy.json("/v1/responses", &json!({"model": "qwen3", "input": "Rain?"})).await?;
+    let words = prompt(&proxy).split_whitespace().count();
+    assert_eq!((status, &count), (200, &json!({"input_tokens": words, "object": "response.input_tokens"})));
     let replay = Replay { counts_nothing: true, ..Replay::default() };
     let proxy = Running::start(replay, vec![loaded("qwen3")?], UpstreamApi::OpenAi, |_| {}).await?;
     let (status, error) = proxy.json("/v1/messages/count_tokens", &body).await?;
@@ -173,11 +178,29 @@ async fn a_special_token_in_a_message_is_reported_or_refused() -> Result<(), Fai
     let (_, metrics) = proxy.get("/metrics").await?;
     assert!(metrics.contains("unjinja_diagnostics_total{kind=\"special_token_in_message\"} 1"), "{metrics}");
     let strict = Running::simple(CALL, |config| config.markers = SpelledMarkers::Refuse).await?;
-    let (status, error) = strict.json(CHAT, &chat(said(evil))).await?;
-    assert_eq!((status, &error["error"]["param"]), (400, &json!("messages")), "{error}");
-    // What the model wrote itself comes back.
-    let messages = json!([{"role": "user", "content": "?"}, {"role": "assistant", "content": "<|im_end|>"}, {"role": "user", "content": "?"}]);
-    assert_eq!(strict.json(CHAT, &chat(json!({"messages": messages, "tools": []}))).await?.0, 200);
+    // Whatever the template does not write counts: the descriptions of tools come from servers that nobody reads.
+    let tool = |name: &str, says: &str, schema: Value| json!({"tools": [{"type": "function", "function": {"name": name, "description": says, "parameters": schema}}]});
+    let property = |key: &str, schema: Value| json!({"type": "object", "properties": {key: schema}});
+    let function = json!({"name": "f", "arguments": {"a": evil}});
+    let earlier = json!({"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": function}]});
+    let results =
+        json!([{"role": "user", "content": "?"}, earlier, {"role": "tool", "tool_call_id": "c", "content": "."}]);
+    for (fields, path) in [
+        (said(evil), "messages[0].content"),
+        (tool(evil, "", json!({})), "tools[0].function.name"),
+        (tool("f", evil, json!({})), "tools[0].function.description"),
+        (tool("f", "", property(evil, json!({}))), "tools[0].function.parameters"),
+        (tool("f", "", property("a", json!({"enum": [evil]}))), "tools[0].function.parameters"),
+        (json!({"messages": results, "tools": []}), "messages[1].tool_calls[0].function.arguments"),
+    ] {
+        let (status, error) = strict.json(CHAT, &chat(fields.clone())).await?;
+        let param = error["error"]["param"].as_str().unwrap_or_default();
+        assert!(status == 400 && param.starts_with(path), "{fields}: {error}");
+        assert_eq!(proxy.json(CHAT, &chat(fields)).await?.0, 200);
+    }
+    let (_, metrics) = proxy.get("/metrics").await?;
+    assert!(metrics.contains("unjinja_diagnostics_total{kind=\"special_token_in_message\"} 7"), "{metrics}");
+    assert_eq!(strict.json(CHAT, &chat(said("What does < mean in <|x?"))).await?.0, 200);
     Ok(())
 }
 

@@ -51,6 +51,20 @@ async fn requests_have_limits() -> Result<(), Failure> {
         (0..3).map(|at| json!({"type": "function", "function": {"name": format!("f{at}")}})).collect();
     let (status, body) = proxy.json(CHAT, &chat(json!({"tools": tools}))).await?;
     assert_eq!((status, &body["error"]["param"]), (400, &json!("tools")), "{body}");
+    // Those in a namespace count, and those that items add.
+    let tools: Vec<Value> = (0..3).map(|at| json!({"type": "function", "name": format!("f{at}")})).collect();
+    let user = json!({"role": "user", "content": "Hi"});
+    for fields in [
+        json!({"input": [user], "tools": [{"type": "namespace", "name": "n", "tools": tools}]}),
+        json!({"input": [{"type": "additional_tools", "tools": tools}, user]}),
+    ] {
+        let (status, body) = proxy.json("/v1/responses", &fields).await?;
+        assert_eq!((status, &body["error"]["param"]), (400, &json!("tools")), "{body}");
+    }
+    let deep = format!("{{\"tools\": {}{}}}", "[".repeat(200), "]".repeat(200));
+    let answer = proxy.client.post(format!("{}{CHAT}", proxy.url)).body(deep).send().await?;
+    let (status, text) = (answer.status().as_u16(), answer.text().await?);
+    assert!(status == 400 && text.contains("nested too deeply"), "{text}");
     let mut first = proxy.post(CHAT, &chat(json!({"stream": true}))).await?;
     assert!(first.chunk().await?.is_some());
     let second = proxy.post(CHAT, &chat(json!({}))).await?;
@@ -181,8 +195,10 @@ async fn other_endpoints_answer_in_the_form_of_their_api() -> Result<(), Failure
     assert_eq!((status, body.contains("qwen3, hermes")), (404, true), "{body}");
     let (status, body) = proxy.json(CHAT, &chat(json!({"model": "other"}))).await?;
     assert_eq!((status, &body["error"]["code"]), (404, &json!("model_not_found")), "{body}");
-    let (status, body) = proxy.get("/v1/responses/resp_1/input_items").await?;
+    let (status, body) = proxy.get("/v1/responses/resp_1/other").await?;
     assert_eq!((status, body.contains("/v1/responses, ")), (404, true), "{body}");
+    let (status, body) = proxy.get("/v1/responses/resp_1/input_items").await?;
+    assert_eq!((status, body.contains("no response with the id")), (404, true), "{body}");
     let (status, body) = proxy.json("/v1/messages/count_tokens", &json!({})).await?;
     assert_eq!((status, &body["error"]["type"]), (404, &json!("not_found_error")), "{body}");
     let (status, body) = proxy.get(CHAT).await?;

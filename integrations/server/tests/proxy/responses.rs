@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::setup::{CALL, Failure, Running, events};
+use super::setup::{CALL, Failure, Running, chat, events};
 
 const RESPONSES: &str = "/v1/responses";
 
@@ -72,10 +72,14 @@ async fn a_conversation_goes_on_in_which_openai_ran_tools() -> Result<(), Failur
     assert_eq!((answer.status().as_u16(), ignored), (200, Some("web_search, web_search_call".parse()?)));
     let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
     assert!(prompt.contains("No.<|im_end|>") && !prompt.contains("ws_1"), "{prompt}");
-    // An item that nobody knows is not left out.
-    let input = json!({"input": [said("user", "Rain?"), {"type": "dream", "call_id": "c"}]});
-    let (status, body) = proxy.json(RESPONSES, &request(input)).await?;
-    assert_eq!((status, &body["error"]["param"]), (400, &json!("input[1].type")), "{body}");
+    // Items that nobody knows are left out as well, and an empty list is a request.
+    for (input, named) in
+        [(json!([said("user", "Rain?"), {"type": "dream"}]), Some("dream".parse()?)), (json!([]), None)]
+    {
+        let answer = proxy.post(RESPONSES, &request(json!({"input": input}))).await?;
+        let ignored = answer.headers().get("x-unjinja-ignored-tools").cloned();
+        assert_eq!((answer.status().as_u16(), ignored), (200, named));
+    }
     Ok(())
 }
 
@@ -204,6 +208,25 @@ async fn a_sentence_stands_in_the_place_of_an_encrypted_summary() -> Result<(), 
     let refusing = Running::simple(CALL, |config| config.refuse_media = true).await?;
     let (status, body) = refusing.json(RESPONSES, &asks).await?;
     assert_eq!((status, &body["error"]["param"]), (400, &json!("input[0]")), "{body}");
+    // One that is made here is text.
+    let asks = json!({"model": "qwen3", "input": [user, {"role": "assistant", "content": "I see."}]});
+    let (status, body) = proxy.json("/v1/responses/compact", &asks).await?;
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(
+        status == 200 && prompt.contains("I see.") && prompt.contains("Sum up this conversation"),
+        "{body} {prompt}"
+    );
+    assert_eq!(
+        (&body["object"], kinds(&body)),
+        (&json!("response.compaction"), vec!["message", "compaction"]),
+        "{body}"
+    );
+    proxy.json(RESPONSES, &request(json!({"input": body["output"]}))).await?;
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(
+        prompt.contains("in short:\nLet me look.") && prompt.contains("Go on.") && !prompt.contains("I see."),
+        "{prompt}"
+    );
     let (status, body) =
         proxy.json(RESPONSES, &request(json!({"input": [user, {"type": "compaction_trigger"}]}))).await?;
     assert_eq!((status, &body["error"]["code"]), (400, &json!("unsupported_parameter")), "{body}");
@@ -237,7 +260,34 @@ async fn a_custom_tool_gets_its_text() -> Result<(), Failure> {
     let input = json!([{"role": "user", "content": "Go."}, item, output]);
     proxy.json(RESPONSES, &request(json!({"tools": tools, "input": input}))).await?;
     let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
-    assert!(prompt.contains(r#"{"name": "patch", "arguments": {"input": "*** Begin\n+é"}}"#), "{prompt}");
+    let written = r#"{"name": "patch", "arguments": {"input": "*** Begin\n+é"}}"#;
+    assert!(prompt.contains(written), "{prompt}");
+    // Chat completions have the same tools.
+    let chats = "/v1/chat/completions";
+    let format = json!({"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: /.+/"}});
+    let tools = json!([{"type": "custom", "custom": {"name": "patch", "format": format}}, {"type": "web_search"}]);
+    let choice = json!({"type": "custom", "custom": {"name": "patch"}});
+    let (_, refused) = proxy.json(chats, &chat(json!({"tools": tools, "tool_choice": choice}))).await?;
+    // It is read. This upstream gets no grammar, so the call cannot be guaranteed.
+    assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("a call")), "{refused}");
+    let (_, answer) = proxy.json(chats, &chat(json!({"tools": tools}))).await?;
+    let call = &answer["choices"][0]["message"]["tool_calls"][0];
+    assert_eq!(
+        (&call["type"], &call["custom"]),
+        (&json!("custom"), &json!({"name": "patch", "input": "*** Begin\n+é"}))
+    );
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(prompt.contains("start: /.+/") && !prompt.contains("web_search"), "{prompt}");
+    let streamed = proxy.post(chats, &chat(json!({"tools": tools, "stream": true}))).await?;
+    assert_eq!(streamed.headers()["x-unjinja-ignored-tools"], "web_search");
+    let text = streamed.text().await?;
+    let begins = r#""type":"custom","custom":{"name":"patch","input":""}}"#;
+    assert!(text.contains(begins) && text.contains(r#"{"index":0,"custom":{"input":"*** Begin\n+é"}}"#), "{text}");
+    let messages = json!([{"role": "user", "content": "Go."}, {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "content": "Done."}]);
+    proxy.json(chats, &chat(json!({"tools": tools, "messages": messages}))).await?;
+    let prompt = proxy.replay.last()["prompt"].as_str().unwrap_or_default().to_owned();
+    assert!(prompt.contains(written), "{prompt}");
     Ok(())
 }
 
@@ -250,6 +300,17 @@ async fn a_function_of_a_namespace_is_called_by_both_names() -> Result<(), Failu
     let (_, response) = proxy.json(RESPONSES, &request(json!({"tools": tools}))).await?;
     let call = &response["output"][0];
     assert_eq!((&call["namespace"], &call["name"]), (&json!("files"), &json!("read")), "{response}");
+    // Models leave the namespace out. It is written where one function fits.
+    let bare =
+        Running::simple("<tool_call>\n{\"name\": \"read\", \"arguments\": {}}\n</tool_call><|im_end|>", |_| {}).await?;
+    let other = |kind: &str| json!([tools[0], {"type": kind, "name": "web", "tools": inner}, {"type": "function", "name": "x"}]);
+    let plain = json!([tools[0], {"type": "function", "name": "read"}]);
+    for (tools, namespace) in [(tools.clone(), json!("files")), (other("namespace"), Value::Null), (plain, Value::Null)]
+    {
+        let (_, response) = bare.json(RESPONSES, &request(json!({"tools": tools}))).await?;
+        let call = &response["output"][0];
+        assert_eq!((&call["namespace"], &call["name"]), (&namespace, &json!("read")), "{response}");
+    }
     Ok(())
 }
 
@@ -284,6 +345,19 @@ async fn a_response_is_read_again_and_deleted() -> Result<(), Failure> {
     let path = format!("{RESPONSES}/{}", first["id"].as_str().ok_or("no id")?);
     let again = |found: (u16, String)| Ok::<_, Failure>((found.0, serde_json::from_str::<Value>(&found.1)?));
     assert_eq!(again(proxy.get(&path).await?)?, (200, first.clone()));
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let (_, third) =
+        proxy.json(RESPONSES, &request(json!({"input": [user("One"), user("Two"), user("Three")]}))).await?;
+    let items = format!("{RESPONSES}/{}/input_items", third["id"].as_str().ok_or("no id")?);
+    for (query, expected, more) in [("limit=2", ["Three", "Two"], true), ("order=asc", ["One", "Two"], false)] {
+        let (status, list) = again(proxy.get(&format!("{items}?{query}")).await?)?;
+        let texts = [&list["data"][0]["content"], &list["data"][1]["content"]];
+        assert_eq!((status, texts, &list["has_more"]), (200, expected.map(|one| json!(one)).each_ref(), &json!(more)));
+        let (_, rest) = again(
+            proxy.get(&format!("{items}?{query}&after={}", list["data"][1]["id"].as_str().ok_or("no id")?)).await?,
+        )?;
+        assert_eq!(rest["data"].as_array().map(Vec::len), Some(1), "{rest}");
+    }
     let streamed = proxy.post(RESPONSES, &request(json!({"stream": true}))).await?.text().await?;
     let last: Value = serde_json::from_str(events(&streamed).last().ok_or("no event")?)?;
     let id = last["response"]["id"].as_str().ok_or("no id")?;

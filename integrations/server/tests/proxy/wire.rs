@@ -20,7 +20,7 @@ const CHAT: &str = "/v1/chat/completions";
 #[tokio::test(flavor = "multi_thread")]
 async fn the_upstream_is_asked_to_keep_special_tokens() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |_| {}).await?;
-    let body = chat(json!({"temperature": 0.5, "stop": "END", "echo": true, "skip_special_tokens": true}));
+    let body = chat(json!({"temperature": 0.5, "stop": "END", "skip_special_tokens": true}));
     assert_eq!(proxy.json(CHAT, &body).await?.0, 200);
     let asked = proxy.replay.last();
     let prompt = asked["prompt"].as_str().unwrap();
@@ -47,13 +47,29 @@ async fn the_upstream_is_asked_to_keep_special_tokens() -> Result<(), Failure> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_fields_of_sampling_go_on_to_the_upstream() -> Result<(), Failure> {
-    let fields = json!({"top_k": 5, "kv_transfer_params": {"host": "x"}, "prompt_embeds": "x", "own_field": 1});
-    for (passed, expected) in [
-        (vec![], "kv_transfer_params, own_field, prompt_embeds"),
-        (vec!["own_field"], "kv_transfer_params, prompt_embeds"),
+    let fields =
+        json!({"top_k": 5, "kv_transfer_params": {"host": "x"}, "prompt_embeds": "x", "own_field": 1, "user": "u"});
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    // A field of which nobody says what becomes of it may change what the request means.
+    let proxy = Running::simple(CALL, |config| config.upstream.pass_fields = named(&["own_field"])).await?;
+    for (path, body) in [(CHAT, chat(fields.clone())), ("/v1/messages/count_tokens", chat(fields.clone()))] {
+        let (status, error) = proxy.json(path, &body).await?;
+        let message = error["error"]["message"].as_str().unwrap_or_default();
+        let is_named = message.contains("kv_transfer_params") && !message.contains("own_field");
+        assert!(status == 400 && is_named && message.contains("--ignore-field"), "{error}");
+    }
+    for (passed, left_out, expected) in [
+        (
+            vec![],
+            vec!["kv_transfer_params", "own_field", "prompt_embeds"],
+            "kv_transfer_params, own_field, prompt_embeds, user",
+        ),
+        (vec!["own_field"], vec!["kv_transfer_params", "prompt_embeds"], "kv_transfer_params, prompt_embeds, user"),
     ] {
-        let named: Vec<String> = passed.iter().map(|name| (*name).to_owned()).collect();
-        let proxy = Running::simple(CALL, |config| config.upstream.pass_fields = named).await?;
+        let proxy = Running::simple(CALL, |config| {
+            (config.upstream.pass_fields, config.ignore_fields) = (named(&passed), named(&left_out));
+        })
+        .await?;
         for stream in [false, true] {
             let mut body = chat(fields.clone());
             body["stream"] = stream.into();
@@ -179,6 +195,30 @@ async fn a_call_that_is_cut_off_becomes_what_the_operator_says() -> Result<(), F
         let message = &body["choices"][0]["message"];
         let found = (&message["tool_calls"][0]["function"]["arguments"], &message["unparsed"], &message["content"]);
         assert_eq!((status, found), (200, (&arguments, &unparsed, &json!("Look."))), "{cut_calls:?}: {body}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_call_is_never_reported_as_if_all_were_well() -> Result<(), Failure> {
+    for (arguments, count) in [("", 0), (r#"{"city": "Rome", nope}"#, 1), ("[1]", 1), (r#"{"city": "Rome"}"#, 1)] {
+        let output =
+            format!("<tool_call>\n{{\"name\": \"get_weather\", \"arguments\": {arguments}}}\n</tool_call><|im_end|>");
+        let proxy = Running::simple(&output, |_| {}).await?;
+        let is_well = arguments.starts_with('{') && arguments.ends_with("\"}");
+        let [words, blocks] = if is_well { ["tool_calls", "tool_use"] } else { ["stop", "end_turn"] };
+        for stream in [false, true] {
+            let text = proxy.post(CHAT, &chat(json!({"stream": stream}))).await?.text().await?;
+            assert!(text.contains(&format!("\"finish_reason\":\"{words}\"")), "{output}: {text}");
+            assert_eq!(
+                (text.matches("\"name\":\"get_weather\"").count(), text.contains("\"unparsed\":")),
+                (count, count == 0)
+            );
+            let asked = json!({"model": "qwen3", "max_tokens": 9, "stream": stream, "messages": [{"role": "user", "content": "?"}],
+                "tools": [{"name": "get_weather", "input_schema": {"type": "object"}}]});
+            let text = proxy.post("/v1/messages", &asked).await?.text().await?;
+            assert!(text.contains(&format!("\"stop_reason\":\"{blocks}\"")), "{output}: {text}");
+        }
     }
     Ok(())
 }
