@@ -46,8 +46,8 @@ impl ContainerSource {
 pub(crate) struct Run {
     limits: Limits,
     pub(crate) clock: Clock,
-    /// Whether namespaces refuse names that begin with `_`.
-    pub(crate) guards_namespaces: bool,
+    /// Whether everything is refused that transformers refuses.
+    pub(crate) as_transformers: bool,
     fuel: Cell<u64>,
     bytes: Cell<usize>,
     depth: Cell<u32>,
@@ -63,7 +63,7 @@ impl Run {
     pub(crate) fn new(limits: Limits, clock: Clock) -> Run {
         Run {
             clock,
-            guards_namespaces: false,
+            as_transformers: false,
             fuel: Cell::new(limits.fuel),
             bytes: Cell::new(0),
             depth: Cell::new(0),

@@ -341,7 +341,7 @@ impl Template {
         let on_this_stack = Limits { depth: limits.depth.min(stack::bounds().evaluation_depth), ..limits.clone() };
         let shallower = on_this_stack.depth < limits.depth;
         let mut run = Run::new(on_this_stack, options.clock.unwrap_or(self.clock));
-        run.guards_namespaces = options.follows != Follows::Jinja2;
+        run.as_transformers = options.follows != Follows::Jinja2;
         if options.record_reads {
             run.record_reads();
         }

@@ -15,6 +15,14 @@ use crate::value::types::{Cycler, Dict, Global, List, LoopState, Map, Value, Vie
 
 /// `value.method(args)`.
 pub(crate) fn call(run: &Run, value: &Value, method: &'static str, args: Args) -> Outcome<Value> {
+    let changes = match value {
+        Value::List(_) => &["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"][..],
+        Value::Dict(_) => &["clear", "pop", "popitem", "setdefault", "update"],
+        _ => &[],
+    };
+    if run.as_transformers && changes.contains(&method) {
+        return Err(Fault::new(format!("`{method}` changes its value, which transformers refuses")));
+    }
     match value {
         Value::Str(text) => str_methods::call(run, text, method, args),
         Value::List(list) => list_method(run, list, method, args),
