@@ -28,7 +28,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
             };
             json::dumps(run, &value, &style).map(Value::Str)
         }
-        "from_json" if run.as_transformers => return Err(Fault::new("transformers has no filter `from_json`")),
+        "from_json" if run.as_transformers => Err(Fault::new("transformers has no filter `from_json`")),
         "from_json" => match &value {
             Value::Str(text) => json::loads(run, text),
             _ => Err(value.fault(|t| format!("the JSON object must be str, bytes or bytearray, not {t}"))),
