@@ -29,6 +29,7 @@ pub enum Follows {
     /// - The first of `reasoning_content`, `thinking` and `reasoning` that a message has becomes its `reasoning_content`, and its
     ///   `thinking` where it has none.
     /// - A namespace takes no attribute whose name begins with `_`.
+    /// - Methods that change a list or a dict, and the filter `from_json`, are refused.
     /// - A template that fails at `tools` or `documents` being None fails here, too.
     Transformers5_24,
 }

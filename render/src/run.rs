@@ -46,8 +46,8 @@ impl ContainerSource {
 pub(crate) struct Run {
     limits: Limits,
     pub(crate) clock: Clock,
-    /// Whether namespaces refuse names that begin with `_`.
-    pub(crate) guards_namespaces: bool,
+    /// Whether everything is refused that transformers refuses.
+    pub(crate) as_transformers: bool,
     fuel: Cell<u64>,
     bytes: Cell<usize>,
     depth: Cell<u32>,
@@ -65,7 +65,7 @@ impl Run {
     pub(crate) fn new(limits: Limits, clock: Clock) -> Run {
         Run {
             clock,
-            guards_namespaces: false,
+            as_transformers: false,
             fuel: Cell::new(limits.fuel),
             bytes: Cell::new(0),
             depth: Cell::new(0),
@@ -78,9 +78,13 @@ impl Run {
         }
     }
 
-    /// Notes something that transformers refuses.
-    pub(crate) fn refused_by_transformers(&self, what: &'static str) {
+    /// Notes something that transformers refuses, and refuses it where transformers is followed.
+    pub(crate) fn refused_by_transformers(&self, what: &'static str) -> Outcome<()> {
         self.refused.set(self.refused.get().or(Some(what)));
+        if self.as_transformers {
+            return Err(Fault::new(format!("transformers refuses this: {}", why_refused(what))));
+        }
+        Ok(())
     }
 
     /// What the template used first that transformers refuses.
@@ -293,5 +297,13 @@ pub(crate) struct Level<'r>(&'r Cell<u32>);
 impl Drop for Level<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
+    }
+}
+
+/// What transformers has against it.
+pub(crate) fn why_refused(what: &str) -> String {
+    match what {
+        "from_json" => "it has no filter `from_json`".to_owned(),
+        method => format!("its sandbox forbids `{method}`, which changes a value"),
     }
 }

@@ -12,7 +12,7 @@ use crate::labels::Labels;
 use crate::limits::Limits;
 use crate::marks::{Mark, PathStep};
 use crate::reads::Reads;
-use crate::run::Run;
+use crate::run::{Run, why_refused};
 use crate::stack::{self, with_big_stack};
 use crate::syntax::ast::Body;
 use crate::syntax::{inspect, parse};
@@ -350,7 +350,7 @@ impl Template {
         let on_this_stack = Limits { depth: limits.depth.min(stack::bounds().evaluation_depth), ..limits.clone() };
         let shallower = on_this_stack.depth < limits.depth;
         let mut run = Run::new(on_this_stack, options.clock.unwrap_or(self.clock));
-        run.guards_namespaces = options.follows != Follows::Jinja2;
+        run.as_transformers = options.follows != Follows::Jinja2;
         if options.record_reads {
             run.record_reads();
         }
@@ -370,10 +370,7 @@ impl Template {
         };
         let (reads, labels) = run.finish(&marks.pieces, &marks.items, result.as_ref().map_or(0, String::len));
         let labels = labels.map(|labels| Labels { statements: marks.statements, ..labels });
-        let refused_by_transformers = refused.map(|what| match what {
-            "from_json" => "it has no filter `from_json`".to_owned(),
-            method => format!("its sandbox forbids `{method}`, which changes a value"),
-        });
+        let refused_by_transformers = refused.map(why_refused);
         Attempt { rendered: Rendered { result, reads, labels, steps, refused_by_transformers }, too_deep }
     }
 

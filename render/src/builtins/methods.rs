@@ -24,7 +24,7 @@ pub(crate) fn call(run: &Run, value: &Value, method: &'static str, args: Args) -
         _ => false,
     };
     if changes {
-        run.refused_by_transformers(method);
+        run.refused_by_transformers(method)?;
     }
     match value {
         Value::Str(text) => str_methods::call(run, text, method, args),

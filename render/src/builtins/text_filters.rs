@@ -30,7 +30,7 @@ pub(crate) fn apply(run: &Run, name: &str, value: Value, args: Args) -> Outcome<
         }
         "from_json" => match &value {
             Value::Str(text) => {
-                run.refused_by_transformers("from_json");
+                run.refused_by_transformers("from_json")?;
                 json::loads(run, text)
             }
             _ => Err(value.fault(|t| format!("the JSON object must be str, bytes or bytearray, not {t}"))),

@@ -118,7 +118,7 @@ impl Namespace {
     }
 
     pub(crate) fn set(&self, run: &Run, name: &Arc<str>, value: Value) -> Outcome<()> {
-        if run.guards_namespaces && name.starts_with('_') {
+        if run.as_transformers && name.starts_with('_') {
             let why = format!("a namespace takes no attribute that begins with `_`: `{name}`; rename it");
             return Err(Fault::new(why));
         }
