@@ -204,7 +204,10 @@ impl Turns<'_, '_> {
         spec.hand_over(&mut variables);
         let offered = self.calls.style.offer(tools_for(&[Call::probe(0), Call::probe(1)]));
         let messages = variables["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        self.probe.render(messages, &offered, true, &self.calls.extra).ok()
+        // Some templates write reasoning only where it is switched on.
+        let switch = Some(&self.spec.reasoning.switch).filter(|switch| !switch.is_empty());
+        let extra = self.calls.extra.iter().cloned().chain(switch.map(|switch| (switch.clone(), true.into())));
+        self.probe.render(messages, &offered, true, &extra.collect::<Vec<_>>()).ok()
     }
 }
 

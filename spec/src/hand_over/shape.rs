@@ -1,13 +1,12 @@
 //! The shape of a turn with calls: the order of its results, and which parts of it share a message.
 
+use std::collections::{HashMap, VecDeque};
+
 use serde_json::{Map, Value};
 
 use super::calls::{call_id, id_text};
 use super::forms::text_of;
 use crate::messages::{ContentWithCalls, Messages};
-
-/// The roles of the messages that answer calls.
-const TOOL: &str = "tool";
 
 /// Puts the turns with calls of a conversation into the shape that the template reads.
 pub(super) fn shaped(needs: &Messages, given: Vec<Value>) -> Vec<Value> {
@@ -21,8 +20,8 @@ pub(super) fn shaped(needs: &Messages, given: Vec<Value>) -> Vec<Value> {
                 continue;
             }
         };
-        let results = std::iter::from_fn(|| rest.next_if(|next| next["role"] == TOOL)).collect();
-        let mut results = in_order(&calls, results);
+        let results = std::iter::from_fn(|| rest.next_if(|next| next["role"] == "tool")).collect();
+        let results = in_order(&calls, results);
         if let Some(before) = apart(needs, &mut message) {
             list.push(before);
         }
@@ -31,19 +30,23 @@ pub(super) fn shaped(needs: &Messages, given: Vec<Value>) -> Vec<Value> {
             list.extend(results.into_iter().map(|(_, result)| result));
             continue;
         }
-        for (at, call) in calls.into_iter().enumerate() {
-            let mut one = match at {
-                0 => std::mem::take(&mut message),
-                _ => Value::Object(Map::from_iter([
-                    ("role".to_owned(), "assistant".into()),
-                    ("content".to_owned(), Value::Null),
-                ])),
-            };
-            one["tool_calls"] = Value::Array(vec![call]);
-            list.push(one);
-            list.extend(results.extract_if(.., |(of, _)| *of == Some(at)).map(|(_, result)| result));
+        let mut answers: Vec<Vec<Value>> = vec![Vec::new(); calls.len() + 1];
+        for (of, result) in results {
+            answers[of.unwrap_or(calls.len())].push(result);
         }
-        list.extend(results.into_iter().map(|(_, result)| result));
+        let mut calls = calls.into_iter();
+        for answers in answers {
+            // Results of no call come after the last one.
+            if let Some(call) = calls.next() {
+                let mut one = match message.take() {
+                    Value::Null => said(Value::Null),
+                    first => first,
+                };
+                one["tool_calls"] = Value::Array(vec![call]);
+                list.push(one);
+            }
+            list.extend(answers);
+        }
     }
     list
 }
@@ -51,24 +54,33 @@ pub(super) fn shaped(needs: &Messages, given: Vec<Value>) -> Vec<Value> {
 /// The results with the positions of their calls. If each call has one, they are in the order of the calls: several of one call as they
 /// were sent, and those of no call at the end. Otherwise they are as they were sent.
 fn in_order(calls: &[Value], results: Vec<Value>) -> Vec<(Option<usize>, Value)> {
-    let ids: Vec<Option<String>> = calls.iter().map(call_id).collect();
-    let mut answered = vec![false; ids.len()];
+    let mut by_id: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (at, id) in calls.iter().map(call_id).enumerate() {
+        by_id.entry(id.unwrap_or_default()).or_default().push_back(at);
+    }
+    let mut answered = vec![false; calls.len()];
     let mut of_call = |at: usize, result: &Value| {
-        let Some(wanted) = result.get("tool_call_id").and_then(id_text) else {
+        let of = match result.get("tool_call_id").and_then(id_text) {
+            // The last call with this id stays: it may have several results.
+            Some(id) => by_id
+                .get_mut(&id)
+                .and_then(|same| if same.len() > 1 { same.pop_front() } else { same.front().copied() }),
             // A result without an id answers the call at its place.
-            return Some(at).filter(|at| *at < ids.len());
+            None => Some(at),
         };
-        let mut same = (0..ids.len()).filter(|at| ids[*at].as_ref() == Some(&wanted));
-        let first = same.clone().find(|at| !answered[*at]).or_else(|| same.next_back())?;
-        answered[first] = true;
-        Some(first)
+        of.filter(|of| answered.get_mut(*of).map(|answered| *answered = true).is_some())
     };
-    let mut placed: Vec<_> =
-        results.into_iter().enumerate().map(|(at, result)| (of_call(at, &result), result)).collect();
-    if (0..ids.len()).all(|call| placed.iter().any(|(of, _)| *of == Some(call))) {
+    let numbered = results.into_iter().enumerate();
+    let mut placed: Vec<_> = numbered.map(|(at, result)| (of_call(at, &result), result)).collect();
+    if answered.iter().all(|answered| *answered) {
         placed.sort_by_key(|(of, _)| of.unwrap_or(usize::MAX));
     }
     placed
+}
+
+/// A message of the assistant with this content.
+fn said(content: Value) -> Value {
+    Value::Object(Map::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), content)]))
 }
 
 /// Separates the content from the calls of a message, as far as the template does not take it with them. Returns the message that
@@ -77,13 +89,7 @@ fn apart(needs: &Messages, message: &mut Value) -> Option<Value> {
     let text = message.get("content").and_then(text_of).filter(|text| !text.trim().is_empty())?;
     match needs.content_with_calls {
         ContentWithCalls::Kept => None,
-        ContentWithCalls::Apart => {
-            let content = std::mem::take(&mut message["content"]);
-            Some(Value::Object(Map::from_iter([
-                ("role".to_owned(), "assistant".into()),
-                ("content".to_owned(), content),
-            ])))
-        }
+        ContentWithCalls::Apart => Some(said(message["content"].take())),
         ContentWithCalls::InReasoning => {
             let fields = ["reasoning_content", "reasoning", "thinking"];
             let is_said = |field: &&str| message[*field].as_str().is_some_and(|text| !text.trim().is_empty());

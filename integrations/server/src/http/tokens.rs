@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use unjinja_dynamic::{Clock, Conversation, Model, ModelError, SpecialTokens, local_time};
+use unjinja_dynamic::{Clock, Conversation, Missing, Model, ModelError, SpecialTokens, local_time};
 
 use crate::prepare::Prepared;
 
@@ -68,11 +68,20 @@ impl Tokens {
     }
 
     fn render_at(&self, model: &Model, context: &Value, now: Clock) -> Result<String, ModelError> {
+        model.render(&self.conversation(context).clock(now))
+    }
+
+    fn conversation(&self, context: &Value) -> Conversation {
         let unknown = self.unknown.iter().filter(|name| context.get(name).is_none());
-        let conversation = unknown.fold(Conversation::from_context(context).clock(now), |conversation, name| {
+        unknown.fold(Conversation::from_context(context), |conversation, name| {
             conversation.variable(*name, placeholder(name))
-        });
-        model.render(&conversation)
+        })
+    }
+
+    /// What a request hands over and its prompt lacks.
+    pub(crate) fn missing(&self, model: &Model, context: &Value) -> Vec<Missing> {
+        let rendered = model.render_labelled(&self.conversation(context));
+        rendered.map(|prompt| model.missing(&prompt)).unwrap_or_default()
     }
 
     /// Renders the prompt of a request. Returns the prompt for the upstream, and whether the upstream is to put BOS before it.
