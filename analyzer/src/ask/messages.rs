@@ -223,7 +223,7 @@ fn call_with(ids: CallIdForm) -> AssistantMessage {
 #[cfg(test)]
 mod tests {
     use unjinja_render::Template;
-    use unjinja_spec::{EmptyContent, Messages, SystemPlace};
+    use unjinja_spec::{ContentWithCalls, EmptyContent, Messages, SystemPlace};
 
     use crate::analyze::{Naming, analyze};
 
@@ -236,7 +236,7 @@ mod tests {
     fn messages(system: &str, assistant: &str) -> Result<Messages, Failure> {
         let source = format!(
             "{system}{{% for m in messages %}}{{% if m.role == 'user' %}}<|user|>{{{{ m.content }}}}\
-             {{% elif m.role == 'assistant' %}}{assistant}{{% endif %}}{{% endfor %}}\
+             {{% elif m.role == 'tool' %}}<|tool|>{{{{ m.content }}}}{{% elif m.role == 'assistant' %}}{assistant}{{% endif %}}{{% endfor %}}\
              {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
         );
         let template = Template::parse("sample.jinja", &source)?;
@@ -260,6 +260,34 @@ mod tests {
         ];
         for (what, assistant, expected) in cases {
             assert_eq!(messages("", &assistant)?.content_of_calls, expected, "{what}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn turns_with_calls_are_asked_for_the_shape_that_is_taken() -> Result<(), Failure> {
+        let thinks = "<|assistant|>{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
+        let both = "{% if m.tool_calls and m.content and m.thinking %}{{ raise_exception('Not both.') }}{% endif %}";
+        let two = "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('One.') }}{% endif %}";
+        let usual = Messages::default();
+        for (assistant, content_with_calls, one_call, calls_in_content) in [
+            (format!("{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Kept, false, false),
+            (format!("{both}{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::InReasoning, false, false),
+            (format!("{two}<|assistant|>{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Kept, true, false),
+            (
+                format!(
+                    "<|assistant|>{{% if m.tool_calls %}}{CALLS}{{% else %}}{{{{ m.content }}}}{{% endif %}}<|end|>"
+                ),
+                ContentWithCalls::Apart,
+                false,
+                false,
+            ),
+            ("<|assistant|>{{ m.content }}<|end|>".to_owned(), ContentWithCalls::Kept, false, true),
+        ] {
+            let found = messages("", &assistant)?;
+            let shape = Messages { content_with_calls, one_call, calls_in_content, ..usual };
+            let found = Messages { system: usual.system, ..found };
+            assert_eq!(found, shape, "{assistant}");
         }
         Ok(())
     }
