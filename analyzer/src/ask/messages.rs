@@ -268,11 +268,19 @@ mod tests {
     fn turns_with_calls_are_asked_for_the_shape_that_is_taken() -> Result<(), Failure> {
         let thinks = "<|assistant|>{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
         let both = "{% if m.tool_calls and m.content and m.thinking %}{{ raise_exception('Not both.') }}{% endif %}";
+        let alone = "{% if not (loop.last or m.tool_calls) and messages[loop.index].role == 'assistant' %}\
+            {{ raise_exception('Not two.') }}{% endif %}";
         let two = "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('One.') }}{% endif %}";
         let usual = Messages::default();
         for (assistant, content_with_calls, one_call, calls_in_content) in [
             (format!("{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Kept, false, false),
-            (format!("{both}{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::InReasoning, false, false),
+            (format!("{both}{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Apart, false, false),
+            (
+                format!("{both}{alone}{thinks}{{{{ m.content }}}}{CALLS}<|end|>"),
+                ContentWithCalls::InReasoning,
+                false,
+                false,
+            ),
             (format!("{two}<|assistant|>{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Kept, true, false),
             (
                 format!(
