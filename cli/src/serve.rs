@@ -8,16 +8,16 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use unjinja_dynamic::{Input, LoadError, Loader, Model, ModelError, RenderLimits, Status};
 use unjinja_server::http::{
-    Bos, Config, DiscoverError, GrammarUse, Log, LogLevel, LogLine, ModelNameError, Models, Proxy, Reloader, Secret,
-    ServedModel, SpelledMarkers, Timeouts, Unenforced, UpstreamApi, UpstreamConfig, UpstreamFacts, UpstreamServer,
-    discover,
+    Bos, Config, DiscoverError, GrammarUse, Log, LogLevel, LogLine, MissingParts, ModelNameError, Models, Proxy,
+    Reloader, Secret, ServedModel, SpelledMarkers, Timeouts, Unenforced, UpstreamApi, UpstreamConfig, UpstreamFacts,
+    UpstreamServer, discover,
 };
 
 use crate::arguments::Engine;
 use crate::failure::{Done, Failure};
 use crate::ui::{Ui, WARNING, paint};
 use crate::{input, log, visible};
-use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, OnUnenforced};
+use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, OnMissing, OnUnenforced};
 #[cfg(feature = "fetch")]
 use contact::is_hub_id;
 use contact::{TemplatePlace, in_folder, of_upstream};
@@ -267,6 +267,10 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
         Markers::Report => SpelledMarkers::Report,
         Markers::Refuse => SpelledMarkers::Refuse,
         Markers::Trust => SpelledMarkers::Trust,
+    };
+    config.missing = match arguments.missing {
+        OnMissing::Refuse => MissingParts::Refuse,
+        OnMissing::Report => MissingParts::Report,
     };
     config.unenforced = match arguments.unenforced {
         OnUnenforced::Refuse => Unenforced::Refuse,

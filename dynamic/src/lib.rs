@@ -4,7 +4,7 @@
 //! `loader` decides which spec a template has and which overlays correct it; `shorthands` are its calls for each kind of input.
 //! `model` is what an application uses: `renderer` renders a `conversation`, `prompt` says where the turn begins in the result,
 //! `grammars` constrain a sampler, and `request` puts together what one request needs. `spans` are events with their text. `authors`
-//! tells who wrote which byte of a prompt, and `explain` shows all that is known of a template and an output. `cache` keeps analyses,
+//! tells who wrote which byte of a prompt, `missing` what a prompt lacks, and `explain` shows all that is known of a template and an output. `cache` keeps analyses,
 //! `overlays` says which corrections fit, `known` finds the supported models, and `error` says what went wrong. Nothing here knows a
 //! format.
 
@@ -19,6 +19,7 @@ mod grammars;
 #[cfg(feature = "generated")]
 mod known;
 mod loader;
+mod missing;
 mod model;
 mod overlays;
 mod prompt;
@@ -35,6 +36,7 @@ pub use error::ModelError;
 #[cfg(feature = "generated")]
 pub use known::{known_overlay, known_spec, known_specs};
 pub use loader::{Input, LoadError, Loaded, Loader, Observer, overlay_of_spec, specs_in, template_file};
+pub use missing::{Missing, MissingKind};
 pub use model::{Model, ModelStream};
 pub use overlays::{Correction, KnownOverlay, Origin, Reason};
 pub use prompt::{LabelledPrompt, Prompt};

@@ -12,6 +12,7 @@ use unjinja_spec::{FormatSpec, Status};
 use crate::cache::CacheUse;
 use crate::conversation::Conversation;
 use crate::error::ModelError;
+use crate::missing::{Missing, missing};
 use crate::overlays::Correction;
 use crate::prompt::{LabelledPrompt, Prompt, turn_of};
 use crate::renderer::Renderer;
@@ -172,7 +173,15 @@ impl Model {
     /// Those of [`render`](Self::render).
     pub fn prompt(&self, conversation: &Conversation) -> Result<Prompt, ModelError> {
         let before = self.render(&conversation.clone().generation_prompt(false))?;
-        Ok(Prompt::new(self.render(conversation)?, &before, self.spec()))
+        let prompt = self.render_labelled(conversation)?;
+        let missing = self.missing(&prompt);
+        Ok(Prompt::new(prompt.text, &before, self.spec(), missing))
+    }
+
+    /// What a conversation hands over and its prompt lacks: tools, calls, results, contents, and reasoning of the present turn. A
+    /// template drops what it does not read.
+    pub fn missing(&self, prompt: &LabelledPrompt) -> Vec<Missing> {
+        missing(prompt, self.spec())
     }
 
     /// What a rendered prompt has of the assistant's turn, where only its text is known. [`prompt`](Self::prompt) knows it better: it

@@ -5,6 +5,8 @@ use unjinja_render::{Clock, Labels};
 use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
 use unjinja_spec::{FormatSpec, TurnMarkers, WrittenTags};
 
+use crate::missing::Missing;
+
 /// A rendered prompt. The parser has to know how it ends, because the model's output begins there: it may already open the
 /// reasoning.
 ///
@@ -25,13 +27,31 @@ pub struct Prompt {
     text: String,
     /// The offset of the turn.
     turn: usize,
+    missing: Vec<Missing>,
 }
 
 impl Prompt {
     /// `before` is the same conversation without a generation prompt.
-    pub(crate) fn new(text: String, before: &str, spec: &FormatSpec) -> Self {
+    pub(crate) fn new(text: String, before: &str, spec: &FormatSpec, missing: Vec<Missing>) -> Self {
         let turn = text.len() - spec.begun_by(&text, before).len();
-        Self { text, turn }
+        Self { text, turn, missing }
+    }
+
+    /// What the conversation hands over and the prompt lacks, because the template does not write it. Reasoning of earlier turns is not
+    /// among it: templates leave it out on purpose.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use unjinja_dynamic::{Conversation, Model};
+    ///
+    /// let model = Model::from_template("{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}")?;
+    /// let conversation = Conversation::new(json!([{"role": "user", "content": "Run!"}]));
+    /// let prompt = model.prompt(&conversation.tools(json!([{"type": "function", "function": {"name": "run"}}])))?;
+    /// assert_eq!(prompt.missing()[0].to_string(), "tool:run");
+    /// # Ok::<(), unjinja_dynamic::ModelError>(())
+    /// ```
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
     }
 
     /// All of it: what the model reads.

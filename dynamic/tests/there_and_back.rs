@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use serde_json::Value;
-use unjinja_dynamic::{Conversation, Loader, Model, Options, Tools};
+use super::templates::files;
+use serde_json::{Value, json};
+use unjinja_dynamic::{Conversation, Loader, MissingKind, Model, Options, Tools};
+use unjinja_spec::{ReasoningMode, ToolFormat};
 use unjinja_testkit::{Failure, analyses, corpus, sample, share};
 
 /// Templates of which some turns come back in another form: how many at most, and why.
@@ -108,5 +110,136 @@ fn a_parsed_turn_renders_as_it_was() -> Result<(), Failure> {
     assert!(new.is_empty(), "turns that render otherwise:\n{}", new.join("\n"));
     assert!(count > share(4_000, ONE_IN) && refused < 10, "{count} turns, {refused} without a model");
     assert!(with_prompt * 100 > count * 90, "{with_prompt} of {count} turns continue their prompt");
+    Ok(())
+}
+
+/// Why a template does not take back some message that its parser returns, and the templates.
+const LOSE: &[(&str, &str)] = &[
+    (
+        "content beside calls is lost, and in a message of its own it breaks the order of the roles",
+        "Mistral-Small-3.2-24B-Instruct-2506 mistralai-Mistral-Nemo-Instruct-2407 mistral-instruct-v0.3 mistral-nemo-instruct-2407 \
+         mistral-parallel-vllm mistral-v2v3-axolotl mistral-vllm conftest-0-axolotl llm-family-58-inference \
+         mistral-nemo-tool-call-mistral.rs tool-chat-template-mistral3-vllm-fork command-a-reasoning-08-2025",
+    ),
+    (
+        "reasoning before the result of a call is left out, or that of a turn whose content is empty",
+        "Apriel-1.6-15b-Thinker-fixed froggeric-qwen-fixed-chat-templates-v18-patches lfm2.5-vl-450m microsoft-optimind-sft-hub \
+         motif-technologies-motif-2-12.7b-reasoning-hub deepseek-ai-deepseek-v4-ik-llama.cpp-d96e \
+         deepseek-v4-dsml-chat-template-llama-factory-2a6b deepseek-v4-dsml-chat-template-llama-factory jinjatemplates-js1-node-llama-cpp",
+    ),
+    ("messages of the role `tool` are not written", "granite-3.0-1b-a400m-instruct glm4-vllm"),
+    (
+        "the roles must alternate, and results count",
+        "c4ai-command-r7b-12-2024 nvidia-llama-3.1-nemotron-nano-8b-v1-hub",
+    ),
+    ("calls are lost after another call", "command-a-axolotl"),
+    ("a variable is undefined", "fireworks-ai-llama-3-firefunction-v2"),
+    (
+        "the template fails: a number is joined with a text, or a field of no namespace is set",
+        "microsoft-frogmini-14b-2510-hub mirothinker",
+    ),
+];
+
+/// One in so many templates is asked in the gate.
+const ASKED: usize = 10;
+
+/// A call as a parser may return it: the second one is of a function that is not offered, and its arguments are cut short.
+fn call(at: usize) -> Value {
+    let arguments = ["{\"city\": \"Ulmbrec0\", \"days\": 2}", "{\"city\": \"Ulmbrec1\", \"days", "{}"][at];
+    let id = format!("call_Jx9QmZ0vTgRk3WbLyPd7Hf2{at}");
+    json!({"id": id, "type": "function", "function": {"name": format!("rain{at}"), "arguments": arguments}})
+}
+
+/// A message that a parser may return, and the results of its calls, sent as they were ready: the last one first.
+fn returned(reasoning: bool, content: bool, calls: &[usize]) -> Vec<Value> {
+    let mut message = json!({"role": "assistant", "content": if content { "Dunvask looks." } else { "" }});
+    if reasoning {
+        message["reasoning_content"] = "Skelmor wonders.".into();
+    }
+    let next = json!({"role": "user", "content": "And now?"});
+    if calls.is_empty() {
+        return vec![message, next];
+    }
+    message["tool_calls"] = calls.iter().map(|at| call(*at)).collect();
+    let result =
+        |at: &usize| json!({"role": "tool", "tool_call_id": call(*at)["id"], "content": format!("Osktarn{at}")});
+    std::iter::once(message).chain(calls.iter().rev().map(result)).collect()
+}
+
+/// What the template does not take back of the messages that its parser may return.
+fn lost(model: &Model) -> Vec<String> {
+    let spec = model.spec();
+    let both = [false, true];
+    let thinks = if spec.reasoning.mode == ReasoningMode::None { &both[..1] } else { &both };
+    let calls: &[&[usize]] = if spec.tools.format == ToolFormat::None { &[&[]] } else { &[&[], &[0], &[2], &[0, 1]] };
+    let properties = json!({"city": {"type": "string", "description": "A city."}, "days": {"type": "integer", "description": "Days."}});
+    let tool = |name: &str| {
+        json!({"type": "function", "function": {"name": name, "description": "Says it.",
+            "parameters": {"type": "object", "properties": properties}}})
+    };
+    let mut lost = Vec::new();
+    let parts = thinks.iter().flat_map(|reasoning| both.map(|content| (*reasoning, content)));
+    for ((reasoning, content), calls) in parts.flat_map(|parts| calls.iter().map(move |calls| (parts, *calls))) {
+        if !content && calls.is_empty() {
+            continue;
+        }
+        let mut messages = vec![json!({"role": "user", "content": "Begin."})];
+        if !calls.is_empty() {
+            messages.extend(returned(reasoning, false, &[0]));
+        }
+        messages.extend(returned(reasoning, content, calls));
+        let tools = [tool("rain0"), tool("rain2")];
+        let tools: Value = tools.into_iter().filter(|_| !calls.is_empty()).collect();
+        let mut conversation = Conversation::new(messages).tools(tools);
+        if reasoning {
+            conversation = conversation.thinking(true);
+        }
+        let why = match model.prompt(&conversation) {
+            Err(error) => error.to_string().lines().next().unwrap_or_default().to_owned(),
+            Ok(prompt) => {
+                // A template may print no tools: that is no matter of messages.
+                let missing = prompt.missing().iter().filter(|one| one.kind != MissingKind::Tool);
+                let names: Vec<String> = missing.map(ToString::to_string).collect();
+                let at = |text: &str| prompt.text().rfind(text);
+                match calls.len() == 2 && at("Osktarn0") > at("Osktarn1") {
+                    _ if !names.is_empty() => names.join(", "),
+                    true => "the results are swapped".to_owned(),
+                    false => continue,
+                }
+            }
+        };
+        lost.push(format!("reasoning: {reasoning}, content: {content}, calls: {calls:?}: {why}"));
+    }
+    lost
+}
+
+/// Every message that a parser can return is taken back, with the results of its calls in their order, and nothing of it is missing.
+#[test]
+fn what_a_parser_returns_is_taken_back() -> Result<(), Failure> {
+    let mut paths = files("templates", "jinja")?;
+    for folder in corpus()?.iter().flat_map(|corpus| {
+        ["templates", "wild/templates", "wide/templates", "late/templates"].map(|name| corpus.join(name))
+    }) {
+        paths.extend(files(&folder.to_string_lossy(), "jinja")?);
+    }
+    let loader = Loader::new().cache(analyses()?);
+    let (mut count, mut wrong, mut new) = (0, 0, Vec::new());
+    for path in sample(paths, ASKED) {
+        let Ok(model) = loader.from_file(&path) else { continue };
+        count += 1;
+        let lost = lost(&model);
+        if lost.is_empty() {
+            continue;
+        }
+        wrong += 1;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        match LOSE.iter().find(|(_, names)| names.split(' ').any(|known| known == name)) {
+            Some((why, _)) => println!("{name}: {why}"),
+            None => new.push(format!("{name}:\n    {}", lost.join("\n    "))),
+        }
+    }
+    println!("{} of {count} templates take back what their parsers return", count - wrong);
+    assert!(new.is_empty(), "not taken back:\n{}", new.join("\n"));
+    assert!(count >= 4 && wrong * 12 <= count, "{wrong} of {count} templates lose something");
     Ok(())
 }

@@ -4,6 +4,8 @@
 mod assistant;
 mod calls;
 mod forms;
+mod shape;
+mod written;
 
 use std::ops::Range;
 
@@ -16,6 +18,8 @@ use crate::model::{CallIdPosition, FormatSpec};
 pub use assistant::Carrier;
 use calls::Calls;
 use forms::{append_text, content_form, text_of};
+use shape::shaped;
+use written::Written;
 
 impl FormatSpec {
     /// Puts the `messages`, `tools` and `functions` of a render into the forms that the template reads. `variables` are all
@@ -29,7 +33,12 @@ impl FormatSpec {
     /// - Arguments become an object or JSON text. A call is written with the keys `type`, `id`, `function`, in this order.
     ///   Arguments that are cut short are closed.
     /// - Ids of a form that the template refuses are replaced, together with those of the results that name them.
-    /// - A result gets the name of its function.
+    /// - A result gets the name of its function. If every call of a turn has a result, the results come in the order of the calls:
+    ///   several results of one call as they were sent, results of no call of this turn after the others. Otherwise they stay in
+    ///   the order in which they were sent.
+    /// - Where a message has one call, each further one gets a message of its own, after the result of the call before it.
+    /// - Calls that the template does not write are written into the content.
+    /// - Content next to calls that the template loses or refuses gets a message of its own, or becomes the end of the reasoning.
     /// - A system message moves to the front, or into the next message of the user.
     ///
     /// ```
@@ -49,13 +58,13 @@ impl FormatSpec {
     /// # Ok::<(), unjinja_spec::SpecError>(())
     /// ```
     ///
-    /// Returns what was written into texts of the conversation: the tags of reasoning that the template reads in the content.
+    /// Returns what was written into texts of the conversation: the tags of reasoning and the markers of calls in contents.
     pub fn hand_over(&self, variables: &mut Map<String, Value>) -> Vec<WrittenTags> {
         let mut tags = Vec::new();
         if let Some(Value::Array(messages)) = variables.get_mut("messages") {
             let given = std::mem::take(messages);
             let mut conversation = Conversation::new(self);
-            *messages = conversation.messages(given);
+            *messages = conversation.messages(shaped(&self.messages, given));
             tags = conversation.tags;
         }
         self.messages.set_functions(variables);
@@ -72,13 +81,13 @@ impl FormatSpec {
     }
 }
 
-/// The tags of reasoning that [`FormatSpec::hand_over`] wrote into a message's content.
+/// The markers that [`FormatSpec::hand_over`] wrote into a message's content: the tags of reasoning, and those of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenTags {
     /// The position of the message in the list that the template gets.
     pub message: usize,
-    /// Where the tags are: bytes of the content, or of the first of its texts.
-    pub ranges: [Range<usize>; 2],
+    /// Where they are: bytes of the content, or of the first of its texts.
+    pub ranges: Vec<Range<usize>>,
 }
 
 impl Messages {
@@ -143,7 +152,8 @@ impl<'s> Conversation<'s> {
             match role.as_str() {
                 "assistant" => {
                     let written = self.assistant(&mut message);
-                    self.tags.extend(written.map(|ranges| WrittenTags { message: list.len(), ranges }));
+                    let tags = WrittenTags { message: list.len(), ranges: written };
+                    self.tags.extend((!tags.ranges.is_empty()).then_some(tags));
                 }
                 "tool" => {
                     self.calls.result(&mut message);
@@ -206,14 +216,25 @@ impl<'s> Conversation<'s> {
         };
     }
 
-    fn assistant(&mut self, message: &mut Map<String, Value>) -> Option<[Range<usize>; 2]> {
+    fn assistant(&mut self, message: &mut Map<String, Value>) -> Vec<Range<usize>> {
         // A list of parts becomes a text first, where the template reads no list.
         self.content(message);
         let calls = match message.get_mut("tool_calls") {
             Some(Value::Array(calls)) => std::mem::take(calls),
             _ => Vec::new(),
         };
-        let handed = self.calls.handed(calls);
+        let mut handed = self.calls.handed(calls);
+        let mut markers = Vec::new();
+        if self.spec.messages.calls_in_content
+            && !handed.is_empty()
+            && let Some(calls) = Written::of(&self.spec.tools, &handed)
+        {
+            let said = message.get("content").and_then(text_of).unwrap_or_default();
+            let shifted = |marker: Range<usize>| marker.start + said.len()..marker.end + said.len();
+            markers.extend(calls.markers.into_iter().filter(|marker| !marker.is_empty()).map(shifted));
+            message.insert("content".to_owned(), self.spec.messages.content(said + &calls.text));
+            handed.clear();
+        }
         let start = self.spec.reasoning.start.trim();
         let text = message.get("content").and_then(text_of).unwrap_or_default();
         let has_reasoning = !start.is_empty() && text.trim_start().starts_with(start);
@@ -222,6 +243,9 @@ impl<'s> Conversation<'s> {
             // It is in the content already, and would be written twice.
             assistant::drop_reasoning(message, self.carrier.as_ref());
         }
-        self.spec.messages.set_assistant(message, handed, carrier)
+        let tags = self.spec.messages.set_assistant(message, handed, carrier).into_iter().flatten().collect::<Vec<_>>();
+        // The content comes after a block of reasoning.
+        let block = tags.last().map_or(0, |tag| tag.end);
+        tags.into_iter().chain(markers.into_iter().map(|marker| marker.start + block..marker.end + block)).collect()
     }
 }

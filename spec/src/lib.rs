@@ -72,7 +72,7 @@ pub use evidence::{Described, Evidence, RoundTrips};
 pub use functions::{Functions, FunctionsForm};
 pub use hand_over::{Carrier, WrittenTags};
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
-pub use messages::{ArgumentsForm, CallIdForm, ContentForm, EmptyContent, Messages, SystemPlace};
+pub use messages::{ArgumentsForm, CallIdForm, ContentForm, ContentWithCalls, EmptyContent, Messages, SystemPlace};
 pub use model::{
     ArgumentOrder, Arguments, CallId, CallIdPosition, Capabilities, Content, ContentMode, FormatSpec, Function,
     GenerationPrompt, Header, Reasoning, ReasoningMode, SPEC_VERSION, StartsIn, TemplateInfo, Tokens, ToolFormat,

@@ -45,6 +45,15 @@ pub struct Messages {
     /// The template reads the function's name in the message with its result, and does not look it up by the call's id.
     #[serde(skip_serializing_if = "is_false")]
     pub result_name: bool,
+    /// Where the content of a message with calls is handed over.
+    #[serde(skip_serializing_if = "is_default")]
+    pub content_with_calls: ContentWithCalls,
+    /// A message has one call: each further one is handed over in a message of its own, after the result of the call before it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub one_call: bool,
+    /// The template writes no calls: they are written into the content, as `[tools]` says.
+    #[serde(skip_serializing_if = "is_false")]
+    pub calls_in_content: bool,
     /// What the template reads in the variable `functions`, instead of `tools`.
     #[serde(skip_serializing_if = "is_default")]
     pub functions: Functions,
@@ -74,6 +83,20 @@ pub enum EmptyContent {
     Null,
     /// The message has no such field, for templates that take neither an empty text nor null.
     Absent,
+}
+
+/// Where the content of a message with calls is handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ContentWithCalls {
+    /// With the calls.
+    #[default]
+    Kept,
+    /// In a message of its own before them: the template loses a content next to calls.
+    Apart,
+    /// At the end of the reasoning, if there is some: the template refuses both next to calls.
+    InReasoning,
 }
 
 /// The form of a call's arguments.
@@ -122,6 +145,6 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-fn is_default(functions: &Functions) -> bool {
-    *functions == Functions::default()
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use unjinja_spec::{
-    ArgumentsForm, CallIdForm, CallIdShape, CallIds, ContentForm, EmptyContent, FormatSpec, Functions, FunctionsForm,
-    Messages, ReasoningMode, SpecError, SystemPlace,
+    ArgumentsForm, CallIdForm, CallIdShape, CallIds, ContentForm, ContentWithCalls, EmptyContent, FormatSpec,
+    Functions, FunctionsForm, Messages, ReasoningMode, SpecError, SystemPlace,
 };
 
 /// A spec with these messages.
@@ -193,7 +193,7 @@ fn results_find_their_calls() -> Result<(), SpecError> {
         let all = handed(&named, messages);
         [1, 2].map(|at| all[at]["name"].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!(names(json!([two(json!(1), json!(2)), result(json!(2)), result(json!(1))])), ["snow", "rain"]);
+    assert_eq!(names(json!([two(json!(1), json!(2)), result(json!(2)), result(json!(1))])), ["rain", "snow"]);
     assert_eq!(names(json!([two(json!("x"), json!("x")), result(json!("x")), result(json!("x"))])), ["rain", "snow"]);
     // New ids are new.
     for (form, first) in [(CallIdForm::Counted, "1"), (CallIdForm::Named, "functions.rain:1")] {
@@ -205,6 +205,116 @@ fn results_find_their_calls() -> Result<(), SpecError> {
     let spec = spec(Messages { ids: CallIdForm::Named, ..Messages::default() })?;
     let all = handed(&spec, json!([called("functions.rain:abc")]));
     assert_eq!(all[0]["tool_calls"][0]["id"], "functions.rain:0");
+    Ok(())
+}
+
+/// The contents and the ids of calls of all messages, in their order.
+fn order(spec: &FormatSpec, messages: Value) -> Vec<String> {
+    let of = |message: &Value| {
+        let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| call["id"].to_string());
+        let said = [&message["reasoning_content"], &message["content"]].into_iter().filter_map(Value::as_str);
+        said.filter(|text| !text.is_empty()).map(str::to_owned).chain(calls).collect::<Vec<_>>().join("+")
+    };
+    handed(spec, messages).as_array().into_iter().flatten().map(of).collect()
+}
+
+#[test]
+fn turns_with_calls_take_the_shape_of_the_template() -> Result<(), SpecError> {
+    let message = |more: Value| {
+        let mut message = json!({"role": "assistant", "tool_calls": [call("a", json!({})), call("b", json!({}))]});
+        more.as_object().into_iter().flatten().for_each(|(key, value)| message[key] = value.clone());
+        message
+    };
+    let result = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let (kept, one) = (Messages::default(), Messages { one_call: true, ..Messages::default() });
+    let [a, b, c] = [result("a", "A"), result("b", "B"), result("c", "C")];
+    let both = r#""a"+"b""#;
+    for (needs, results, expected) in [
+        (kept, vec![&b, &a], vec![both, "A", "B"]),
+        // Several results of one call, and one of no call.
+        (kept, vec![&c, &b, &a, &b], vec![both, "A", "B", "B", "C"]),
+        // Without all results they stay as they are.
+        (kept, vec![&b, &c], vec![both, "B", "C"]),
+        (one, vec![&b, &a], vec![r#""a""#, "A", r#""b""#, "B"]),
+        (one, vec![&c, &b], vec![r#""a""#, r#""b""#, "B", "C"]),
+    ] {
+        let mut messages = vec![message(json!({}))];
+        messages.extend(results.into_iter().cloned());
+        assert_eq!(order(&spec(needs)?, json!(messages)), expected);
+    }
+    let with = |content_with_calls| Messages { content_with_calls, ..Messages::default() };
+    let thinks = |needs| {
+        let mut spec = spec(needs)?;
+        spec.reasoning.field = "reasoning_content".to_owned();
+        Ok::<_, SpecError>(spec)
+    };
+    for (way, expected) in [
+        (ContentWithCalls::Kept, vec![r#"Hm.+Look.+"a"+"b""#]),
+        (ContentWithCalls::Apart, vec!["Look.", r#"Hm.+"a"+"b""#]),
+        (ContentWithCalls::InReasoning, vec!["Hm.\n\nLook.+\"a\"+\"b\""]),
+    ] {
+        let said = message(json!({"content": "Look.", "reasoning_content": "Hm."}));
+        assert_eq!(order(&thinks(with(way))?, json!([said])), expected);
+    }
+    let alone = message(json!({"content": "Look."}));
+    assert_eq!(order(&thinks(with(ContentWithCalls::InReasoning))?, json!([alone])), [r#"Look.+"a"+"b""#]);
+    Ok(())
+}
+
+#[test]
+fn calls_that_the_template_does_not_write_are_content() -> Result<(), unjinja_testkit::Failure> {
+    let native = "format = 'json_native'\nname_field = 'name'\nargs_field = 'args'\n";
+    let object = r#"{"name": "rain", "args": {"day": 1, "on": true, "at": "é"}}"#;
+    let array = format!("<c>[{object}, {object}]</c>");
+    let two = format!("<c>\n{object}\n</c>\n<c>\n{object}\n</c>");
+    let cases = [
+        (format!("{native}tools_array_wrapped = true\nsection_start = '<c>'\nsection_end = '</c>'"), &*array),
+        (format!(r#"{native}per_call_start = "<c>\n"{n}per_call_end = "\n</c>"{n}separator = "\n""#, n = '\n'), &two),
+        (
+            "format = 'call_expression'\nsection_start = '['\nsection_end = ']'\nseparator = ', '\nfunction.name_suffix = '('\n\
+             function.close = ')'\narguments.name_suffix = '='\narguments.separator = ', '"
+                .to_owned(),
+            r#"[rain(day=1, on=True, at="é"), rain(day=1, on=True, at="é")]"#,
+        ),
+        (
+            "format = 'tag_with_json'\nfunction.name_prefix = '<f='\nfunction.name_suffix = '>'\nfunction.close = '</f>'".to_owned(),
+            r#"<f=rain>{"day": 1, "on": true, "at": "é"}</f><f=rain>{"day": 1, "on": true, "at": "é"}</f>"#,
+        ),
+        (
+            "format = 'tag_with_tagged'\nfunction.name_prefix = '<'\nfunction.name_suffix = '>'\nfunction.close = '</${name}>'\n\
+             arguments.name_prefix = '<a='\narguments.name_suffix = '>'\narguments.value_suffix = '</a>'"
+                .to_owned(),
+            "<rain><a=day>1</a><a=on>true</a><a=at>é</a></rain><rain><a=day>1</a><a=on>true</a><a=at>é</a></rain>",
+        ),
+    ];
+    let one = call("a", json!({"day": 1, "on": true, "at": "é"}));
+    let message = || json!({"role": "assistant", "content": "Look. ", "tool_calls": [one, one]});
+    let mut spec = spec(Messages { calls_in_content: true, ..Messages::default() })?;
+    // A spec that says nothing of calls cannot write them.
+    spec.tools = Default::default();
+    assert_eq!(handed(&spec, json!([message()]))[0]["tool_calls"].as_array().map(Vec::len), Some(2));
+    for (tools, expected) in cases {
+        spec.tools = toml::from_str(&tools)?;
+        assert_eq!(
+            handed(&spec, json!([message()])),
+            json!([{"role": "assistant", "content": format!("Look. {expected}")}])
+        );
+    }
+    // What was written is told, behind reasoning that was written, too.
+    spec.reasoning.field.clear();
+    spec.reasoning.mode = ReasoningMode::TagBased;
+    (spec.reasoning.start, spec.reasoning.end) = ("<think>".to_owned(), "</think>".to_owned());
+    spec.tools = toml::from_str(
+        "format = 'json_native'\nname_field = 'n'\nargs_field = 'a'\nper_call_start = '<c>'\nper_call_end = '</c>'",
+    )?;
+    let said = json!([{"role": "assistant", "reasoning_content": "Hm.", "content": "Look. ", "tool_calls": [call("a", json!({"day": "</c>"}))]}]);
+    let mut variables = Map::from_iter([("messages".to_owned(), said)]);
+    let tags = spec.hand_over(&mut variables);
+    let content = variables["messages"][0]["content"].as_str().unwrap_or_default();
+    assert_eq!(content, r#"<think>Hm.</think>Look. <c>{"n": "rain", "a": {"day": "</c>"}}</c>"#);
+    let written: Vec<&str> = tags[0].ranges.iter().map(|range| &content[range.clone()]).collect();
+    assert_eq!(written, ["<think>", "</think>", "<c>", "</c>"]);
+    assert!(tags[0].ranges.last().is_some_and(|last| last.end == content.len()));
     Ok(())
 }
 

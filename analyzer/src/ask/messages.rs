@@ -1,9 +1,11 @@
 //! The questions about how messages are handed over: what the template takes beyond a single turn. They start from the style
 //! that shows an answer and a call.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use unjinja_render::RenderError;
-use unjinja_spec::{CallIdForm, CallIdPosition, Carrier, EmptyContent, FormatSpec, Messages, SystemPlace};
+use unjinja_spec::{
+    CallIdForm, CallIdPosition, Carrier, ContentWithCalls, EmptyContent, FormatSpec, Messages, SystemPlace,
+};
 
 use super::call_turns::{CallTurns, shows_call};
 use crate::conversation::{AssistantMessage, Call, Style, tools_for};
@@ -108,7 +110,10 @@ impl Asked<'_, '_> {
 /// What can be asked only when it is known how reasoning and calls are written.
 pub(crate) fn with_format(probe: &Probe<'_>, calls: Option<&CallTurns>, spec: &FormatSpec) -> Messages {
     let mut needs = spec.messages;
-    let Some(calls) = calls else { return needs };
+    let Some(calls) = calls else {
+        needs.calls_in_content = true;
+        return needs;
+    };
     let (start, end) = (&spec.reasoning.start, &spec.reasoning.end);
     if spec.reasoning.field.is_empty() && !end.trim().is_empty() {
         let carrier = Carrier::Tags(start.clone(), end.clone());
@@ -128,7 +133,82 @@ pub(crate) fn with_format(probe: &Probe<'_>, calls: Option<&CallTurns>, spec: &F
             needs.ids = CallIdForm::Named;
         }
     }
+    let turns = Turns { probe, calls, spec };
+    needs.one_call = calls.two.is_none() && turns.shows_two(Messages { one_call: true, ..needs });
+    let thinks = !spec.reasoning.field.is_empty();
+    if !calls.style.word && turns.with_content(needs, thinks) != Some(true) {
+        // One of them alone is taken.
+        let excludes = thinks && turns.with_content(needs, false) == Some(true);
+        let others = [Some(ContentWithCalls::Apart), excludes.then_some(ContentWithCalls::InReasoning)];
+        let mut ways = others.into_iter().flatten().map(|content_with_calls| Messages { content_with_calls, ..needs });
+        needs = ways.find(|way| turns.with_content(*way, thinks) == Some(true)).unwrap_or(needs);
+    }
     needs
+}
+
+/// Turns with calls that are handed over as a spec says.
+struct Turns<'a, 't> {
+    probe: &'a Probe<'t>,
+    calls: &'a CallTurns,
+    spec: &'a FormatSpec,
+}
+
+impl Turns<'_, '_> {
+    /// Whether two calls of one message are shown, and their results.
+    fn shows_two(&self, needs: Messages) -> bool {
+        let results = SENTINELS.unsorted[0];
+        let turn = [self.message("", "", &[0, 1]), self.result(0, results[0]), self.result(1, results[1])];
+        let [a, b] = [0, 1].map(|number| [SENTINELS.values[number], results[number]]);
+        self.rendered(needs, turn.to_vec())
+            .is_some_and(|text| [a, b].as_flattened().iter().all(|word| text.contains(word)))
+    }
+
+    /// Whether content and a call of one turn are shown, after a call with reasoning; and reasoning beside them, if the turn `thinks`.
+    /// Whether the conversation can go on. `None` if it is refused.
+    fn with_content(&self, needs: Messages, thinks: bool) -> Option<bool> {
+        let s = &SENTINELS;
+        let reasoned = [(s.reasoning, !self.spec.reasoning.field.is_empty()), (s.unsorted[0][0], thinks)];
+        let [first, second] = reasoned.map(|(text, is_there)| if is_there { text } else { "" });
+        let [begun, ended] = [s.unsorted[0][1], s.unsorted[0][2]];
+        let mut turn = vec![
+            self.message(first, "", &[0]),
+            self.result(0, begun),
+            self.message(second, s.content, &[1]),
+            self.result(1, ended),
+        ];
+        let words = [first, s.values[0], begun, second, s.content, s.values[1], ended];
+        let shown = self.rendered(needs, turn.clone()).map(|text| words.iter().all(|word| text.contains(word)));
+        turn.extend([json!({"role": "assistant", "content": s.word}), json!({"role": "user", "content": s.user2})]);
+        let goes_on = self.rendered(needs, turn)?;
+        Some(shown? && [s.word, s.values[1]].iter().all(|word| goes_on.contains(word)))
+    }
+
+    fn message(&self, reasoning: &str, content: &str, calls: &[usize]) -> Value {
+        let call = |number: &usize| {
+            let Call { name, id, arguments } = Call::probe(*number);
+            json!({"type": "function", "id": id, "function": {"name": name, "arguments": arguments}})
+        };
+        let calls: Value = calls.iter().map(call).collect();
+        json!({"role": "assistant", "reasoning_content": reasoning, "content": content, "tool_calls": calls})
+    }
+
+    fn result(&self, number: usize, text: &str) -> Value {
+        json!({"role": "tool", "tool_call_id": SENTINELS.ids[number], "content": text})
+    }
+
+    fn rendered(&self, needs: Messages, turn: Vec<Value>) -> Option<String> {
+        let mut spec = self.spec.clone();
+        spec.messages = needs;
+        let messages = std::iter::once(json!({"role": "user", "content": SENTINELS.user})).chain(turn).collect();
+        let mut variables = Map::from_iter([("messages".to_owned(), messages)]);
+        spec.hand_over(&mut variables);
+        let offered = self.calls.style.offer(tools_for(&[Call::probe(0), Call::probe(1)]));
+        let messages = variables["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        // Some templates write reasoning only where it is switched on.
+        let switch = Some(&self.spec.reasoning.switch).filter(|switch| !switch.is_empty());
+        let extra = self.calls.extra.iter().cloned().chain(switch.map(|switch| (switch.clone(), true.into())));
+        self.probe.render(messages, &offered, true, &extra.collect::<Vec<_>>()).ok()
+    }
 }
 
 /// A call whose id has this form. A template that takes any id must take one as the API of OpenAI makes it.
@@ -143,7 +223,7 @@ fn call_with(ids: CallIdForm) -> AssistantMessage {
 #[cfg(test)]
 mod tests {
     use unjinja_render::Template;
-    use unjinja_spec::{EmptyContent, Messages, SystemPlace};
+    use unjinja_spec::{ContentWithCalls, EmptyContent, Messages, SystemPlace};
 
     use crate::analyze::{Naming, analyze};
 
@@ -156,7 +236,7 @@ mod tests {
     fn messages(system: &str, assistant: &str) -> Result<Messages, Failure> {
         let source = format!(
             "{system}{{% for m in messages %}}{{% if m.role == 'user' %}}<|user|>{{{{ m.content }}}}\
-             {{% elif m.role == 'assistant' %}}{assistant}{{% endif %}}{{% endfor %}}\
+             {{% elif m.role == 'tool' %}}<|tool|>{{{{ m.content }}}}{{% elif m.role == 'assistant' %}}{assistant}{{% endif %}}{{% endfor %}}\
              {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
         );
         let template = Template::parse("sample.jinja", &source)?;
@@ -180,6 +260,42 @@ mod tests {
         ];
         for (what, assistant, expected) in cases {
             assert_eq!(messages("", &assistant)?.content_of_calls, expected, "{what}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn turns_with_calls_are_asked_for_the_shape_that_is_taken() -> Result<(), Failure> {
+        let thinks = "<|assistant|>{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
+        let both = "{% if m.tool_calls and m.content and m.thinking %}{{ raise_exception('Not both.') }}{% endif %}";
+        let alone = "{% if not (loop.last or m.tool_calls) and messages[loop.index].role == 'assistant' %}\
+            {{ raise_exception('Not two.') }}{% endif %}";
+        let two = "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('One.') }}{% endif %}";
+        let usual = Messages::default();
+        for (assistant, content_with_calls, one_call, calls_in_content) in [
+            (format!("{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Kept, false, false),
+            (format!("{both}{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Apart, false, false),
+            (
+                format!("{both}{alone}{thinks}{{{{ m.content }}}}{CALLS}<|end|>"),
+                ContentWithCalls::InReasoning,
+                false,
+                false,
+            ),
+            (format!("{two}<|assistant|>{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Kept, true, false),
+            (
+                format!(
+                    "<|assistant|>{{% if m.tool_calls %}}{CALLS}{{% else %}}{{{{ m.content }}}}{{% endif %}}<|end|>"
+                ),
+                ContentWithCalls::Apart,
+                false,
+                false,
+            ),
+            ("<|assistant|>{{ m.content }}<|end|>".to_owned(), ContentWithCalls::Kept, false, true),
+        ] {
+            let found = messages("", &assistant)?;
+            let shape = Messages { content_with_calls, one_call, calls_in_content, ..usual };
+            let found = Messages { system: usual.system, ..found };
+            assert_eq!(found, shape, "{assistant}");
         }
         Ok(())
     }

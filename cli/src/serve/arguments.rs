@@ -54,6 +54,10 @@ pub(crate) struct Arguments {
     /// Describe tools in the system message if the template does not print them. Otherwise such a request is refused.
     #[arg(long)]
     pub(super) describe_tools: bool,
+    /// What becomes of a request of which the template does not write a tool, a call or a result. The header `x-unjinja-missing` of an
+    /// answer names these, and contents and reasoning that the prompt lacks.
+    #[arg(long, value_enum, default_value = "refuse")]
+    pub(super) missing: OnMissing,
     /// Who begins prompts with BOS, the token that begins a text. With `auto` it is the template; or the upstream, if llama.cpp
     /// does so anyway, or the template came without its tokenizer, so that the text of the token is not known.
     #[arg(long, value_enum, default_value = "auto")]
@@ -171,6 +175,15 @@ pub(super) enum Markers {
     Refuse,
     /// They are answered, and the model reads the token.
     Trust,
+}
+
+/// What becomes of requests of which the template does not write something.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum OnMissing {
+    /// They have status 400.
+    Refuse,
+    /// They are answered; a header names what is missing.
+    Report,
 }
 
 /// How lines of the log are written.

@@ -13,9 +13,10 @@ export class Prompt {
   #told;
 
   /** `tell` asks the module whose text each piece is. */
-  constructor({ text, turn }, tell) {
+  constructor({ text, turn, missing }, tell) {
     this.text = text;
     this.turn = turn;
+    this.missing = missing;
     this.#tell = tell;
   }
 

@@ -68,7 +68,8 @@ fn asked(model: &Model, objects: &Objects, mut arguments: Arguments) -> Result<C
 
 /// A prompt, for JavaScript.
 pub(crate) fn value(prompt: &Prompt) -> Value {
-    json!({ "text": prompt.text(), "turn": prompt.turn() })
+    let missing: Vec<String> = prompt.missing().iter().map(ToString::to_string).collect();
+    json!({ "text": prompt.text(), "turn": prompt.turn(), "missing": missing })
 }
 
 /// Prepares a request.

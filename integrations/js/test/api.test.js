@@ -158,6 +158,7 @@ test("Anthropic's events", () => {
 test("prompts, and messages that go back into them", () => {
   const prompt = short.prompt(asked);
   assert.ok(prompt instanceof Prompt);
+  assert.deepEqual(prompt.missing, []);
   assert.deepEqual([prompt.text, prompt.turn, `${prompt}`], ["<user>Hello!</><assistant>", "<assistant>", prompt.text]);
   const message = short.parse("Good morning!</>", { prompt });
   assert.equal(message.content, "Good morning!");

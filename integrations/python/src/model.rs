@@ -259,12 +259,8 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = Arguments::of_text(messages, Keywords::new("Model.render", variables))?;
         let conversation = given.conversation(self.reads(), "render")?;
-        if !given.add_generation_prompt {
-            let text = py.detach(|| self.model.render(&conversation)).map_err(model_error)?;
-            return prompt_object(py, &text, "");
-        }
         let prompt = py.detach(|| self.model.prompt(&conversation)).map_err(model_error)?;
-        prompt_object(py, prompt.text(), prompt.turn())
+        prompt_object(py, &prompt, if given.add_generation_prompt { prompt.turn() } else { "" })
     }
 
     /// Prepares a request: its prompt, the parser of the output, the grammar and the ids of calls. The tools are given once. Raises

@@ -5,13 +5,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
-use unjinja_dynamic::Model;
+use unjinja_dynamic::{Model, Prompt};
 
-/// A `unjinja.Prompt`: a text, and what it has of the assistant's turn.
-pub(crate) fn prompt_object<'py>(py: Python<'py>, text: &str, turn: &str) -> PyResult<Bound<'py, PyAny>> {
+/// A `unjinja.Prompt`: a text, what it has of the assistant's turn, and what it lacks.
+pub(crate) fn prompt_object<'py>(py: Python<'py>, prompt: &Prompt, turn: &str) -> PyResult<Bound<'py, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let class = CLASS.import(py, "unjinja._prompt", "Prompt")?;
-    class.call1((text, turn))
+    let missing: Vec<String> = prompt.missing().iter().map(ToString::to_string).collect();
+    class.call1((prompt.text(), turn, missing))
 }
 
 /// What a prompt has of the assistant's turn: `Prompt.turn`, or what is found in the text of a `str`.

@@ -46,7 +46,7 @@ impl Request {
     /// The prompt: a text whose attribute `turn` says what it has of the assistant's turn.
     #[getter]
     fn prompt<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        prompt_object(py, self.request.prompt().text(), self.request.prompt().turn())
+        prompt_object(py, self.request.prompt(), self.request.prompt().turn())
     }
 
     /// Parses a whole output. No output makes this fail, and no text is lost.

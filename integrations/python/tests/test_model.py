@@ -21,6 +21,9 @@ def test_a_turn_comes_back(qwen3: Model) -> None:
     prompt = qwen3.render([{"role": "user", "content": "Rain?"}], tools=WEATHER)
     assert isinstance(prompt, Prompt) and prompt.endswith(prompt.turn)
     assert prompt.turn == "<|im_start|>assistant\n"
+    assert prompt.missing == ()
+    silent = Model.from_template("{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}")
+    assert silent.render([{"role": "user", "content": "Rain?"}], tools=WEATHER).missing == ("tool:get_weather",)
     message = qwen3.parse(f"<think>\nHm.\n</think>\n\nLet me look.\n{CALL}<|im_end|>", tools=WEATHER, prompt=prompt)
     written = message.to_dict()
     assert written["tool_calls"][0].pop("id").startswith("call_")

@@ -13,15 +13,18 @@ class Prompt(str):
     Args:
         text: The whole prompt.
         turn: Its end, from the beginning of the assistant's turn on. Empty if the turn has not begun.
+        missing: What the conversation hands over and the template does not write, such as `call:rain`.
     """
 
     turn: str
+    missing: tuple[str, ...]
 
-    def __new__(cls, text: str, turn: str) -> Prompt:
+    def __new__(cls, text: str, turn: str, missing: tuple[str, ...] = ()) -> Prompt:
         prompt = super().__new__(cls, text)
         prompt.turn = turn
+        prompt.missing = tuple(missing)
         return prompt
 
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str, str, tuple[str, ...]]:  # type: ignore[override]
         """What `pickle` and `copy` make the prompt of."""
-        return (str(self), self.turn)
+        return (str(self), self.turn, self.missing)

@@ -57,8 +57,8 @@ mod upstream;
 
 pub use client::client_builder;
 pub use config::{
-    Bos, Config, GrammarUse, Limits, Secret, SpelledMarkers, Timeouts, Unenforced, UpstreamApi, UpstreamConfig,
-    UpstreamUrlError,
+    Bos, Config, GrammarUse, Limits, MissingParts, Secret, SpelledMarkers, Timeouts, Unenforced, UpstreamApi,
+    UpstreamConfig, UpstreamUrlError,
 };
 pub use discover::{DiscoverError, UpstreamFacts, UpstreamModel, UpstreamServer, UpstreamTemplate, discover};
 pub use log::{Log, LogLevel, LogLine};

@@ -147,8 +147,13 @@ impl<'s> Calls<'s> {
     }
 }
 
+/// The id of a call as it was given.
+pub(super) fn call_id(call: &Value) -> Option<String> {
+    [call.get("id"), call.pointer("/function/id")].into_iter().flatten().find_map(id_text)
+}
+
 /// An id as a text: some clients write numbers.
-fn id_text(id: &Value) -> Option<String> {
+pub(super) fn id_text(id: &Value) -> Option<String> {
     match id {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),

@@ -8,10 +8,11 @@ use axum::http::Response;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
+use unjinja_dynamic::{MissingKind, local_time};
 
 use super::budget::HeldBody;
 use super::choices::Choices;
-use super::config::Config;
+use super::config::{Config, MissingParts};
 use super::deliver::{Begun, report, streamed, whole};
 use super::encoded::encoded;
 use super::fields::{self, Told};
@@ -104,7 +105,7 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, served_model) = (state.clone(), served.clone());
     let rendered = aside(room, move || render(prepared, &served_model, adds_bos, &shared.config)).await?;
-    let ((prepared, mut ask, system), room) = rendered;
+    let ((prepared, mut ask, of_prompt), room) = rendered;
     drop(room);
     if let Some(asked) = ask.ids.as_ref().filter(|asked| asked.spelled > 0) {
         report(state, served.name(), SPELLED_AS_TEXT.to_owned());
@@ -134,7 +135,7 @@ async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body:
         return Err(trouble.into());
     }
     let (model, pace) = (served.name().to_owned(), state.metrics.pace(served.name(), since));
-    told.system = system;
+    (told.system, told.missing) = (of_prompt.system, of_prompt.missing);
     Ok(Begun { model, asked, turns, choices, first, pace, stream, told })
 }
 
@@ -227,7 +228,7 @@ fn render(
     served: &ServedModel,
     adds_bos: bool,
     config: &Config,
-) -> Result<(Prepared, Ask, Option<&'static str>), ApiError> {
+) -> Result<(Prepared, Ask, Told), ApiError> {
     let upstream = &config.upstream;
     // Requests to a single model may leave its name out.
     if prepared.model.is_empty() {
@@ -245,7 +246,15 @@ fn render(
             (prepared, prompt, None, adds_bos)
         }
     };
-    served.tools.check(&prepared, &prompt)?;
+    let mut missing = served.tokens.missing(&served.model, &prepared.context, local_time());
+    // Tools that the system message describes.
+    missing.retain(|one| one.kind != MissingKind::Tool || !config.describe_tools || !served.tools.has_example());
+    if config.missing == MissingParts::Refuse {
+        served.tools.refused(&missing)?;
+    }
+    // A header has few characters.
+    let header = |c: char| if c.is_ascii_alphanumeric() || "_-.:".contains(c) { c } else { '_' };
+    let missing = missing.iter().map(|one| one.to_string().chars().map(header).take(80).collect()).collect();
     let system = prepared.late_system.place(served.model.spec(), &prompt)?;
     let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unenforced)?;
     if !unchecked.is_empty() {
@@ -278,5 +287,5 @@ fn render(
         preserved,
         trace: Trace::default(),
     };
-    Ok((prepared, ask, system))
+    Ok((prepared, ask, Told { system, missing, ..Told::default() }))
 }

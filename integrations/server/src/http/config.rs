@@ -35,6 +35,8 @@ pub struct Config {
     pub cut_calls: CutCalls,
     /// What becomes of requests whose messages spell a special token of the model.
     pub markers: SpelledMarkers,
+    /// What becomes of requests of which the template does not write something.
+    pub missing: MissingParts,
     /// Whether tools that a template does not print are described in the system message. Otherwise such a request is refused.
     pub describe_tools: bool,
     /// What becomes of requests for a guarantee that cannot be enforced.
@@ -59,6 +61,7 @@ impl Config {
             refuse_media: false,
             cut_calls: CutCalls::Keep,
             markers: SpelledMarkers::default(),
+            missing: MissingParts::default(),
             describe_tools: false,
             unenforced: Unenforced::default(),
             log: Log::none(),
@@ -202,6 +205,17 @@ pub enum Unenforced {
     Refuse,
     /// It is accepted. The answer may lack what was guaranteed.
     Accept,
+}
+
+/// What becomes of a request of which the template does not write a tool, a call or a result. The header `x-unjinja-missing` names these,
+/// and contents and reasoning of the present turn, in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissingParts {
+    /// It is refused, with status 400.
+    #[default]
+    Refuse,
+    /// It is answered. The model does not know of what is missing.
+    Report,
 }
 
 /// What becomes of a request in which a text spells a special token of the model. If the upstream reads it as that token, a text from

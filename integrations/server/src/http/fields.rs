@@ -53,7 +53,7 @@ const NAMED: usize = 16;
 /// Names something in a header of a response.
 pub(crate) fn tell(response: &mut Response<Body>, header: &'static str, names: &[String]) {
     let is_name = |name: &&str| {
-        name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+        name.len() <= 80 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte))
     };
     let names: Vec<&str> = names.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
     if let Ok(value) = HeaderValue::from_str(&names.join(", "))
@@ -70,6 +70,8 @@ pub(crate) struct Told {
     pub ignored: Vec<String>,
     /// The types of tools that the model was not told of.
     pub ignored_tools: Vec<String>,
+    /// What the conversation hands over and the prompt lacks.
+    pub missing: Vec<String>,
     /// Where system messages in the middle of the conversation are in the prompt.
     pub system: Option<&'static str>,
     /// An answer has no call, and the request demands one. A stream knows it only at its end.
@@ -80,6 +82,7 @@ impl Told {
     pub(crate) fn write(&self, response: &mut Response<Body>) {
         tell(response, "x-unjinja-ignored-fields", &self.ignored);
         tell(response, "x-unjinja-ignored-tools", &self.ignored_tools);
+        tell(response, "x-unjinja-missing", &self.missing);
         if let Some(place) = self.system {
             response.headers_mut().insert("x-unjinja-system-messages", HeaderValue::from_static(place));
         }

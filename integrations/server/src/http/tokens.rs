@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use unjinja_dynamic::{Clock, Conversation, Model, ModelError, SpecialTokens, local_time};
+use unjinja_dynamic::{Clock, Conversation, Missing, Model, ModelError, SpecialTokens, local_time};
 
 use crate::prepare::Prepared;
 
@@ -77,6 +77,12 @@ impl Tokens {
         unknown.fold(Conversation::from_context(context).clock(now), |conversation, name| {
             conversation.variable(*name, placeholder(name))
         })
+    }
+
+    /// What a request hands over and its prompt lacks.
+    pub(crate) fn missing(&self, model: &Model, context: &Value, now: Clock) -> Vec<Missing> {
+        let rendered = model.render_labelled(&self.conversation(context, now));
+        rendered.map(|prompt| model.missing(&prompt)).unwrap_or_default()
     }
 
     /// Renders the prompt of a request. Returns the prompt for the upstream, and whether the upstream is to put BOS before it.

@@ -2,13 +2,12 @@
 //! the tools are described in the system message.
 
 use serde_json::{Map, Value, json};
-use unjinja_dynamic::Model;
-use unjinja_runtime::{Options, Tool};
+use unjinja_dynamic::{Missing, MissingKind, Model};
+use unjinja_runtime::Options;
 use unjinja_spec::ToolFormat;
 
 use super::tokens::Tokens;
 use crate::error::ApiError;
-use crate::prepare::Prepared;
 use crate::request::{ChatMessage, Request, Role, ToolChoice};
 
 /// A name and a description that no template has.
@@ -89,18 +88,28 @@ impl ToolUse {
         }
     }
 
-    /// Checks that the prompt has the tools of a request.
-    pub(crate) fn check(&self, prepared: &Prepared, prompt: &str) -> Result<(), ApiError> {
-        let is_there = |tool: &Tool| prompt.contains(&tool.name);
-        let Self::Lost { example } = self else { return Ok(()) };
-        if prepared.tools.iter().all(is_there) {
+    /// Whether the system message describes the tools, if the operator wants that.
+    pub(crate) fn has_example(&self) -> bool {
+        matches!(self, Self::Lost { example: Some(_) })
+    }
+
+    /// The error for a prompt that lacks tools, calls or results.
+    pub(crate) fn refused(&self, missing: &[Missing]) -> Result<(), ApiError> {
+        let lost = |kind| missing.iter().filter(move |one| one.kind == kind).map(ToString::to_string);
+        let mut calls = lost(MissingKind::Call).chain(lost(MissingKind::Result)).peekable();
+        if lost(MissingKind::Tool).next().is_some() {
+            let cause = "the template does not print tools, so the model would not know of them";
+            let next = match self.has_example() {
+                true => "leave them out, or ask the operator for --describe-tools",
+                false => "leave them out, or ask the operator for a --template of this model that prints tools",
+            };
+            return Err(ApiError::unsupported("tools", cause, next));
+        }
+        if calls.peek().is_none() {
             return Ok(());
         }
-        let cause = "the template does not print tools, so the model would not know of them";
-        let next = match example {
-            Some(_) => "leave them out, or ask the operator for --describe-tools",
-            None => "leave them out, or ask the operator for a --template of this model that prints tools",
-        };
-        Err(ApiError::unsupported("tools", cause, next))
+        let names = calls.collect::<Vec<_>>().join(", ");
+        let cause = format!("the template does not write {names}, so the model would not know of it");
+        Err(ApiError::unsupported("messages", cause, "leave it out, or ask the operator for --missing report"))
     }
 }

@@ -49,12 +49,10 @@ pub(super) fn message(
         message.content = Some(PARTS.text_of(&content, role, unread)?);
     }
     if role == Role::Assistant {
-        let reasoning = place.get_text("reasoning_content")?.filter(|text| !text.is_empty());
-        let reasoning = match reasoning {
-            Some(text) => Some(text),
-            None => place.get_text("reasoning")?,
-        };
-        message.reasoning = reasoning.unwrap_or_default().to_owned();
+        for field in ["reasoning_content", "reasoning", "thinking"] {
+            let text = place.get_text(field)?.filter(|_| message.reasoning.is_empty());
+            message.reasoning.push_str(text.unwrap_or_default());
+        }
         message.tool_calls = place.get_list("tool_calls")?.iter().map(call).collect::<Result<_, _>>()?;
         called.extend(message.tool_calls.iter().map(|call| (call.name.clone(), call.id.clone())));
         return Ok(message);

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use unjinja_dynamic::{Conversation, Loader, SpecialTokens};
-use unjinja_server::http::{SpelledMarkers, UpstreamApi, UpstreamConfig};
+use unjinja_server::http::{MissingParts, SpelledMarkers, UpstreamApi, UpstreamConfig};
 
 use super::prompts::{served, templates};
 use super::replay::Replay;
@@ -248,6 +248,70 @@ async fn a_system_message_in_the_middle_is_placed_and_the_response_says_where() 
         if place.is_some() {
             assert_eq!(prompt(&proxy).matches("Answer in words from here on.").count(), 1, "{}", prompt(&proxy));
         }
+    }
+    Ok(())
+}
+
+/// The forms of calls of these templates. The first one refuses content next to reasoning and calls, the second one a second call, and the
+/// third one prints no calls.
+const CALLS: [(&str, &str); 3] = [
+    (
+        "refuses",
+        "{% if c and m.content and m.thinking %}{{ raise_exception('Not both.') }}{% endif %}{% if m.thinking %}<think>{{ m.thinking }}</think>\
+         {% endif %}{{ m.content }}{% for one in c %}<call>{{ {'name': one.function.name, 'arguments': one.function.arguments} | tojson }}</call>{% endfor %}",
+    ),
+    (
+        "single",
+        "{% if c | length > 1 %}{{ raise_exception('One call only.') }}{% endif %}{{ m.content }}\
+         {% for one in c %}<call>{{ {'name': one.function.name, 'arguments': one.function.arguments} | tojson }}</call>{% endfor %}",
+    ),
+    ("silent", "{{ m.content }}"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_answered_is_taken_back_or_what_is_lost_is_named() -> Result<(), Failure> {
+    let call = |id: &str, city: &str| {
+        let arguments = json!({"city": city}).to_string();
+        json!({"id": id, "type": "function", "function": {"name": "get_weather", "arguments": arguments}})
+    };
+    let result = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let user = json!({"role": "user", "content": "Please get_weather."});
+    let said = json!({"role": "assistant", "thinking": "I list.", "content": "Let me look.", "tool_calls": [call("a", "Bern"), call("b", "Zug")]});
+    let messages = json!([user, said, result("b", "Fog."), result("a", "Sun.")]);
+    for (name, written) in CALLS {
+        let source = format!(
+            "{{% for t in tools or [] %}}<tool>{{{{ t | tojson }}}}</tool>{{% endfor %}}{{% for m in messages %}}{{% set c = m.tool_calls or [] %}}\
+             <|{{{{ m.role }}}}|>{written}<|end|>{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        );
+        let model = || served(name, &[(&format!("{name}.jinja"), &source)]);
+        let outputs = || [(name.to_owned(), vec!["Sun and fog.".to_owned()])].into();
+        let replay = || Replay { outputs: outputs(), asked: Some(Mutex::default()), ..Replay::default() };
+        let proxy = Running::start(replay(), vec![model()?], UpstreamApi::OpenAi, |_| {}).await?;
+        let body = chat(json!({"model": name, "messages": messages}));
+        let answer = proxy.post(CHAT, &body).await?;
+        let told = |answer: &reqwest::Response| {
+            answer.headers().get("x-unjinja-missing").and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        if name == "silent" {
+            let (status, error) = (answer.status().as_u16(), answer.text().await?);
+            assert!(status == 400 && error.contains("call:get_weather"), "{status} {error}");
+            let lenient = |config: &mut unjinja_server::http::Config| config.missing = MissingParts::Report;
+            let proxy = Running::start(replay(), vec![model()?], UpstreamApi::OpenAi, lenient).await?;
+            let answer = proxy.post(CHAT, &body).await?;
+            assert_eq!(told(&answer).as_deref(), Some("reasoning:assistant, call:get_weather, call:get_weather"));
+            continue;
+        }
+        assert_eq!(answer.status().as_u16(), 200, "{name}: {}", answer.text().await?);
+        let lost = if name == "single" { Some("reasoning:assistant") } else { None };
+        assert_eq!(told(&answer).as_deref(), lost, "{name}");
+        let prompt = prompt(&proxy);
+        // The content has a message of its own where it cannot be next to reasoning and calls.
+        let order: &[&str] = match name {
+            "single" => &["Let me look.", "Bern", "Sun.", "Zug", "Fog."],
+            _ => &["Let me look.", "I list.", "Bern", "Zug", "Sun.", "Fog."],
+        };
+        let places: Vec<_> = order.iter().map(|text| prompt.rfind(text)).collect();
+        assert!(places.is_sorted() && places[0].is_some(), "{name}: {places:?} {prompt}");
     }
     Ok(())
 }

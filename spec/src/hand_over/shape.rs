@@ -1,0 +1,102 @@
+//! The shape of a turn with calls: the order of its results, and which parts of it share a message.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::calls::{call_id, id_text};
+use super::forms::text_of;
+use crate::messages::{ContentWithCalls, Messages};
+
+/// Puts the turns with calls of a conversation into the shape that the template reads.
+pub(super) fn shaped(needs: &Messages, given: Vec<Value>) -> Vec<Value> {
+    let mut list = Vec::with_capacity(given.len());
+    let mut rest = given.into_iter().peekable();
+    while let Some(mut message) = rest.next() {
+        let calls = match message.get("tool_calls") {
+            Some(Value::Array(calls)) if message["role"] == "assistant" && !calls.is_empty() => calls.clone(),
+            _ => {
+                list.push(message);
+                continue;
+            }
+        };
+        let results = std::iter::from_fn(|| rest.next_if(|next| next["role"] == "tool")).collect();
+        let results = in_order(&calls, results);
+        if let Some(before) = apart(needs, &mut message) {
+            list.push(before);
+        }
+        if !needs.one_call || calls.len() < 2 {
+            list.push(message);
+            list.extend(results.into_iter().map(|(_, result)| result));
+            continue;
+        }
+        let mut answers: Vec<Vec<Value>> = vec![Vec::new(); calls.len() + 1];
+        for (of, result) in results {
+            answers[of.unwrap_or(calls.len())].push(result);
+        }
+        let mut calls = calls.into_iter();
+        for answers in answers {
+            // Results of no call come after the last one.
+            if let Some(call) = calls.next() {
+                let mut one = match message.take() {
+                    Value::Null => said(Value::Null),
+                    first => first,
+                };
+                one["tool_calls"] = Value::Array(vec![call]);
+                list.push(one);
+            }
+            list.extend(answers);
+        }
+    }
+    list
+}
+
+/// The results with the positions of their calls. If each call has one, they are in the order of the calls: several of one call as they
+/// were sent, and those of no call at the end. Otherwise they are as they were sent.
+fn in_order(calls: &[Value], results: Vec<Value>) -> Vec<(Option<usize>, Value)> {
+    let mut by_id: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (at, id) in calls.iter().map(call_id).enumerate() {
+        by_id.entry(id.unwrap_or_default()).or_default().push_back(at);
+    }
+    let mut answered = vec![false; calls.len()];
+    let mut of_call = |at: usize, result: &Value| {
+        let of = match result.get("tool_call_id").and_then(id_text) {
+            // The last call with this id stays: it may have several results.
+            Some(id) => by_id
+                .get_mut(&id)
+                .and_then(|same| if same.len() > 1 { same.pop_front() } else { same.front().copied() }),
+            // A result without an id answers the call at its place.
+            None => Some(at),
+        };
+        of.filter(|of| answered.get_mut(*of).map(|answered| *answered = true).is_some())
+    };
+    let numbered = results.into_iter().enumerate();
+    let mut placed: Vec<_> = numbered.map(|(at, result)| (of_call(at, &result), result)).collect();
+    if answered.iter().all(|answered| *answered) {
+        placed.sort_by_key(|(of, _)| of.unwrap_or(usize::MAX));
+    }
+    placed
+}
+
+/// A message of the assistant with this content.
+fn said(content: Value) -> Value {
+    Value::Object(Map::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), content)]))
+}
+
+/// Separates the content from the calls of a message, as far as the template does not take it with them. Returns the message that
+/// comes before.
+fn apart(needs: &Messages, message: &mut Value) -> Option<Value> {
+    let text = message.get("content").and_then(text_of).filter(|text| !text.trim().is_empty())?;
+    match needs.content_with_calls {
+        ContentWithCalls::Kept => None,
+        ContentWithCalls::Apart => Some(said(message["content"].take())),
+        ContentWithCalls::InReasoning => {
+            let fields = ["reasoning_content", "reasoning", "thinking"];
+            let is_said = |field: &&str| message[*field].as_str().is_some_and(|text| !text.trim().is_empty());
+            let field = fields.into_iter().find(is_said)?;
+            message[field] = format!("{}\n\n{text}", message[field].as_str().unwrap_or_default()).into();
+            message["content"] = Value::Null;
+            None
+        }
+    }
+}

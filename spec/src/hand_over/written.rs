@@ -1,0 +1,158 @@
+//! Calls in the form of `[tools]`, for templates that write none: what the model would have written.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::forms::arguments_in;
+use crate::messages::ArgumentsForm;
+use crate::model::{CallIdPosition, ToolFormat, Tools};
+
+/// A call that is to be written.
+struct WrittenCall<'c> {
+    name: &'c str,
+    id: Option<&'c str>,
+    arguments: Map<String, Value>,
+}
+
+impl<'c> WrittenCall<'c> {
+    fn of(call: &'c Value) -> Option<Self> {
+        let function = &call["function"];
+        let Value::Object(arguments) = arguments_in(ArgumentsForm::Object, function["arguments"].clone()) else {
+            return None;
+        };
+        Some(Self { name: function["name"].as_str()?, id: call["id"].as_str(), arguments })
+    }
+}
+
+/// The calls of a turn, written.
+#[derive(Default)]
+pub(super) struct Written {
+    pub text: String,
+    /// Where the markers of the spec are in it. What is between them comes from the conversation.
+    pub markers: Vec<Range<usize>>,
+}
+
+impl Written {
+    /// `None` if the spec does not say enough to write calls.
+    pub(super) fn of(tools: &Tools, calls: &[Value]) -> Option<Self> {
+        let arguments = &tools.arguments;
+        let is_open = arguments.nested || !arguments.quote.is_empty() || !arguments.type_prefix.is_empty();
+        if is_open || tools.call_id.position != CallIdPosition::None || !tools.gen_id_field.is_empty() {
+            return None;
+        }
+        let [open, separator, close] = match tools.tools_array_wrapped {
+            true => ["[", if tools.separator.is_empty() { ", " } else { &tools.separator }, "]"],
+            false => ["", &tools.separator, ""],
+        };
+        let mut written = Self::default();
+        written.markers(&[&tools.section_start, open]);
+        for (at, call) in calls.iter().enumerate() {
+            written.markers(&[if at > 0 { separator } else { "" }, &tools.per_call_start]);
+            written.call(tools, &WrittenCall::of(call)?)?;
+            written.markers(&[&tools.per_call_end]);
+        }
+        written.markers(&[close, &tools.section_end]);
+        Some(written)
+    }
+
+    fn markers(&mut self, texts: &[&str]) {
+        let start = self.text.len();
+        self.text.extend(texts.iter().copied());
+        self.markers.push(start..self.text.len());
+    }
+
+    fn call(&mut self, tools: &Tools, call: &WrittenCall<'_>) -> Option<()> {
+        let (function, arguments) = (&tools.function, &tools.arguments);
+        let python = tools.uses_python_dicts;
+        if tools.format == ToolFormat::JsonNative {
+            self.text.push_str(&literal(&object(tools, call)?, python));
+            return Some(());
+        }
+        self.markers(&[&function.name_prefix]);
+        self.text.push_str(call.name);
+        let after_name = function.name_suffix.replace("${name}", call.name);
+        self.markers(&[&after_name, &arguments.start]);
+        match tools.format {
+            ToolFormat::None | ToolFormat::JsonNative => return None,
+            ToolFormat::TagWithJson => self.text.push_str(&literal(&Value::Object(call.arguments.clone()), python)),
+            ToolFormat::TagWithTagged | ToolFormat::CallExpression => {
+                for (at, (name, value)) in call.arguments.iter().enumerate() {
+                    self.markers(&[if at > 0 { &arguments.separator } else { "" }]);
+                    self.argument(tools, name, value);
+                }
+            }
+        }
+        let close = function.close.replace("${name}", call.name);
+        self.markers(&[&arguments.end, &close]);
+        Some(())
+    }
+
+    fn argument(&mut self, tools: &Tools, name: &str, value: &Value) {
+        let arguments = &tools.arguments;
+        let suffix = match value {
+            Value::String(_) => &arguments.name_suffix,
+            _ if arguments.other_name_suffix.is_empty() => &arguments.name_suffix,
+            _ => &arguments.other_name_suffix,
+        };
+        // A call as Python writes it has Python's values.
+        let python = tools.uses_python_dicts || arguments.name_suffix.trim() == "=";
+        self.markers(&[&arguments.name_prefix]);
+        self.text.push_str(name);
+        self.markers(&[suffix, &arguments.value_prefix]);
+        match value {
+            Value::String(text) if tools.format == ToolFormat::TagWithTagged => self.text.push_str(text),
+            value => self.text.push_str(&literal(value, python)),
+        }
+        self.markers(&[&arguments.value_suffix, &arguments.close_prefix]);
+        if !arguments.close_prefix.is_empty() {
+            self.text.push_str(name);
+        }
+        self.markers(&[&arguments.close_suffix]);
+    }
+}
+
+/// A call as one object.
+fn object(tools: &Tools, call: &WrittenCall<'_>) -> Option<Value> {
+    let text = Value::Object(call.arguments.clone());
+    let arguments = if tools.args_as_text { literal(&text, false).into() } else { text };
+    if !tools.function.name_prefix.is_empty() || !tools.function.name_suffix.is_empty() {
+        return None;
+    }
+    if tools.fun_name_is_key {
+        return Some(Value::Object(Map::from_iter([(call.name.to_owned(), arguments)])));
+    }
+    let fields = [(&tools.name_field, Some(call.name.into())), (&tools.args_field, Some(arguments))];
+    let mut inner = Map::new();
+    for (key, value) in fields {
+        inner.insert(key.clone(), value.filter(|_| !key.is_empty())?);
+    }
+    let id = call.id.filter(|_| !tools.id_field.is_empty()).map(|id| (tools.id_field.clone(), id.into()));
+    if tools.function_field.is_empty() {
+        inner.extend(id);
+    } else {
+        inner = Map::from_iter(id.into_iter().chain([(tools.function_field.clone(), inner.into())]));
+    }
+    // The order in which models were taught to write the keys.
+    let place = |key: &String| tools.parameter_order.iter().position(|other| other == key).unwrap_or(usize::MAX);
+    let mut entries: Vec<(String, Value)> = inner.into_iter().collect();
+    entries.sort_by_key(|(key, _)| place(key));
+    Some(Value::Object(entries.into_iter().collect()))
+}
+
+/// A value as `json.dumps` writes it, or as a Python literal.
+fn literal(value: &Value, python: bool) -> String {
+    let join = |items: Vec<String>| items.join(", ");
+    match value {
+        Value::Bool(true) if python => "True".to_owned(),
+        Value::Bool(false) if python => "False".to_owned(),
+        Value::Null if python => "None".to_owned(),
+        Value::Array(items) => format!("[{}]", join(items.iter().map(|item| literal(item, python)).collect())),
+        Value::Object(entries) => {
+            let entry =
+                |(key, value): (&String, &Value)| format!("{}: {}", Value::String(key.clone()), literal(value, python));
+            format!("{{{}}}", join(entries.iter().map(entry).collect()))
+        }
+        other => other.to_string(),
+    }
+}
