@@ -408,13 +408,14 @@ impl<'p, 't> Trials<'p, 't> {
         let exchange = [style.user("One?\n"), AssistantMessage::content("Two.").message(style)];
         let (first, later) = (place(Vec::new())?.text, place([exchange.clone(), exchange].concat())?.text);
         let mut expected = message_of(turn);
-        if first == later || lacking(&later, &expected).is_some() {
+        let start = spec.turn.assistant_start.trim();
+        // Where nothing opens the turn, its header cannot be told from it.
+        if first == later || start.is_empty() || lacking(&later, &expected).is_some() {
             return None;
         }
         let TrialOutcome::Held(Some(held)) = self.run(turn, expected.clone()) else { return None };
-        let start = spec.turn.assistant_start.trim();
         let header = &first[..first.find(held.body.trim())?];
-        let after_start = || later.split_once(start).filter(|_| !start.is_empty()).map(|(_, body)| body);
+        let after_start = || later.split_once(start).map(|(_, body)| body);
         let output = until_end(later.strip_prefix(header).or_else(after_start).unwrap_or(&later), spec).to_owned();
         let prompt = self.begun(turn, false, &extra).to_owned();
         let options = Options::new().tools(&held.tools).generation_prompt(&prompt);
@@ -454,7 +455,7 @@ impl<'p, 't> Trials<'p, 't> {
         if let Some(part) = lacking.filter(|_| !message_is_plain(&expected)) {
             return TrialOutcome::Lost(Lost::Lacks(part, rendered));
         }
-        if is_several_turns(&rendered, spec) {
+        if is_several_turns(&rendered, spec, &expected) {
             return TrialOutcome::Lost(Lost::SeveralTurns(rendered));
         }
         let start = spec.turn.assistant_start.as_str();
@@ -591,9 +592,9 @@ fn until_end<'r>(rendered: &'r str, spec: &FormatSpec) -> &'r str {
     }
 }
 
-/// Whether the template wrote one message as several turns: the end of a turn is inside it. In formats whose turns are
-/// several messages, markers hold the text that also ends the turn; then another start of a turn must follow it.
-fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
+/// Whether the template wrote one message as several turns: the end of a turn is inside it, and another turn or message begins
+/// there. In formats whose turns are several messages, markers hold the text that also ends the turn.
+fn is_several_turns(rendered: &str, spec: &FormatSpec, message: &Message) -> bool {
     let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
     let turn = until_end(rendered, spec).trim_end();
     let inner = turn.strip_suffix(end).unwrap_or(turn);
@@ -603,10 +604,17 @@ fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
     // What a marker holds is no end of the turn.
     let whole = spec.markers().filter(holds_end).filter(|(_, text)| text.trim() != end);
     let inner = &whole.fold(inner.to_owned(), |inner, (_, text)| inner.replace(text.trim(), "\n"));
-    let starts = |(at, _): (usize, &str)| {
-        !ends_messages || !start.is_empty() && inner[at + end.len()..].trim_start().starts_with(start)
+    // A call that comes after the end of an answer is lost, unless a header begins a turn for it.
+    let is_after_answer = !message.content.is_empty() && message.tool_calls.len() == 1;
+    let header = match unjinja_spec::tags(start).first() {
+        _ if ends_messages => Some(start),
+        first => first.copied().filter(|_| is_after_answer),
     };
-    !end.is_empty() && inner.match_indices(end).any(starts)
+    let begins = |(at, _): (usize, &str)| {
+        let rest = inner[at + end.len()..].trim_start();
+        header.is_none_or(|header| !header.is_empty() && rest.starts_with(header))
+    };
+    !end.is_empty() && inner.match_indices(end).any(begins)
 }
 
 /// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.

@@ -214,6 +214,12 @@ fn odd_turns_are_read_or_named() -> Result<(), Failure> {
         {% if add_generation_prompt %}<|of|>assistant<|is|>{% endif %}";
     let numbered = "{% for m in messages %}[{{ loop.index }}] {{ m.role }}> {{ m.content }}<|end|>{% endfor %}\
         {% if add_generation_prompt %}[{{ messages | length + 1 }}] assistant> {% endif %}";
+    let headless = |header: &str| {
+        format!(
+            "{{% for m in messages %}}{{% if m.role == 'assistant' %}}{{{{ m.content.split('</think>')[-1] }}}}<|end|>{{% else %}}\
+             <|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endif %}}{{% endfor %}}{{% if add_generation_prompt %}}{header}{{% endif %}}"
+        )
+    };
     let opened = "{% for m in messages %}{% if m.role == 'assistant' %}<|a|><think>\n\n{{ m.content }}<|e|>{% else %}<|u|>{{ m.content }}<|e|>{% endif %}\
         {% endfor %}{% if add_generation_prompt %}<|a|><think>{{ '\\n\\n' }}{% endif %}";
     let cases = [
@@ -224,6 +230,9 @@ fn odd_turns_are_read_or_named() -> Result<(), Failure> {
         (marked.to_owned(), "<|of|>assistant<|is|>", "Hi.<|end|><|of|>assistant", ("", "Hi.")),
         (marked.to_owned(), "<|of|>assistant<|is|>", "Hi.<|end|><|of|>", ("", "Hi.")),
         (numbered.to_owned(), "[8] assistant> ", "Hi.<|end|>", ("", "Hi.")),
+        (headless("<|assistant|>"), "<|assistant|>", "Hi.<|end|>", ("", "Hi.")),
+        (headless("[REPLY]"), "[REPLY]", "Hi.<|end|>", ("", "Hi.")),
+        (headless("[REPLY]"), "[REPLY]", "<think>Clouds.</think>Hi.<|end|>", ("Clouds.", "Hi.")),
         (opened.to_owned(), "<|a|><think>\n\n", "Clouds.\n</think>\n\nHi.<|e|>", ("Clouds.", "Hi.")),
     ];
     for (source, prompt, output, expected) in cases {
@@ -243,7 +252,11 @@ fn odd_turns_are_read_or_named() -> Result<(), Failure> {
              {{% endfor %}}<|end|>{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
         )
     };
+    let after_end = "{% for m in messages %}{% if m.role == 'assistant' %}<|a|>{{ m.content ~ '<|e|>' if m.content else '' }}\
+        {% for c in m.tool_calls or [] %}<call>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</call>{% endfor %}\
+        {{ '<|e|>' if m.tool_calls else '' }}{% else %}<|u|>{{ m.content }}<|e|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|a|>{% endif %}";
     let named = [
+        (after_end.to_owned(), "an answer and a call"),
         (in_turn.to_owned(), "a turn later in the conversation"),
         (called("r"), "begins with 'r' directly after a value"),
         (called("0"), "begins with '0' directly after a value"),
