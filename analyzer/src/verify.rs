@@ -479,10 +479,9 @@ impl<'p, 't> Trials<'p, 't> {
         }
         // What follows an opener, and no closer, is an answer in the place of reasoning.
         let (open, close) = (spec.reasoning.start.trim(), spec.reasoning.end.trim());
-        let is_written = text::without_start(&rendered, start).trim_start().starts_with(open);
-        let opened = !open.is_empty() && (is_written || begun != start && begun.trim_end().ends_with(open));
-        let unclosed = opened && expected.reasoning_content.is_empty() && !rendered.contains(close);
-        if unclosed || is_same_as_reasoning(probe, spec, turn, style, &rendered) {
+        let opened = !open.is_empty() && begun != start && begun.trim_end().ends_with(open);
+        let lacks_closer = !open.is_empty() && expected.reasoning_content.is_empty() && !rendered.contains(close);
+        if opened && lacks_closer || is_same_as_reasoning(probe, spec, turn, style, &rendered) {
             return TrialOutcome::Lost(Lost::LikeReasoning(rendered));
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
@@ -492,6 +491,9 @@ impl<'p, 't> Trials<'p, 't> {
         };
         if message_is_plain(&expected) && past() {
             return TrialOutcome::Held(None);
+        }
+        if lacks_closer && text::without_start(&rendered, start).trim_start().starts_with(open) {
+            return TrialOutcome::Lost(Lost::LikeReasoning(rendered));
         }
         if let Some(part) = unescaped(&rendered, turn, spec) {
             return TrialOutcome::Lost(Lost::Lacks(part, rendered));
