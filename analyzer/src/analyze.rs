@@ -190,11 +190,17 @@ fn other_tokens(template: &Template, spec: &FormatSpec) -> Vec<String> {
         let special = token.starts_with('<') && is_special_token(token.as_bytes());
         // Tags with attributes, and words in describing texts, are not tokens.
         let whole = !token.contains(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'' | '$'));
-        special && whole && !markers.iter().any(|text| text.contains(token))
+        // A twin of a marker's token, with other bars, is that marker.
+        special && whole && !markers.iter().any(|text| text.contains(token) || plain(text).contains(&plain(token)))
     };
     let literals = template.string_literals();
     let tokens: BTreeSet<&str> = literals.iter().flat_map(|text| tags(text)).filter(is_other).collect();
     tokens.into_iter().take(MOST_OTHER_TOKENS).map(str::to_owned).collect()
+}
+
+/// A text with the bars and lines of tokens in ASCII.
+fn plain(text: &str) -> String {
+    text.replace('｜', "|").replace('▁', "_")
 }
 
 /// SHA-256 of a template's text, in lower-case hexadecimal digits.

@@ -264,7 +264,10 @@ pub(crate) fn answer(probe: &Probe<'_>) -> Result<(Style, LabelledTurn), Analyze
     let mut first = None;
     for form in [ContentForm::Text, ContentForm::Parts] {
         let style = Style::usual().with_content(form);
-        let turn = probe.turn(&message, style, &[]);
+        let mut turn = probe.turn(&message, style, &[]);
+        if turn.as_ref().is_ok_and(|turn| probe.find_number(turn.lead(), style)) {
+            turn = probe.turn(&message, style, &[]);
+        }
         if let Ok(turn) = &turn
             && turn.only(MessagePart::Content).is_some()
         {

@@ -30,6 +30,10 @@ pub enum ContinuationKind {
     CutEnd,
     /// A value of a call expression is written in quotes that the template does not use.
     OtherQuotes,
+    /// The turn comes later in the conversation, and the template writes it in another way there.
+    LaterTurn,
+    /// White space surrounds a text.
+    Blanks,
 }
 
 impl fmt::Display for ContinuationKind {
@@ -40,6 +44,8 @@ impl fmt::Display for ContinuationKind {
             Self::OpenedByModel => "reasoning that the model opens",
             Self::CutEnd => "an answer and a part of the end of the turn",
             Self::OtherQuotes => "a call with a value in other quotes",
+            Self::LaterTurn => "a turn later in the conversation",
+            Self::Blanks => "a text with white space around it",
         })
     }
 }
@@ -151,6 +157,17 @@ impl Continued<'_, '_> {
             }
         }
         found
+    }
+
+    /// Reasoning that the model opens after the header alone, where neither turns nor prompts leave room for it.
+    pub(crate) fn opened_by_model(&self) -> Option<Continuation> {
+        let (reasoning, header) = (&self.spec.reasoning, self.spec.turn.assistant_start.clone());
+        if reasoning.mode == ReasoningMode::None || reasoning.start.trim().is_empty() {
+            return None;
+        }
+        let prompt = Prompt { thinking: None, forms: [header.clone(), header.clone(), header] };
+        let output = self.answer(prompt.end(), &[&reasoning.start, REASONING, &reasoning.end].concat());
+        Some(self.text(ContinuationKind::OpenedByModel, &prompt, output, true))
     }
 
     /// Whether an answer without reasoning is written in another way than with it, so that no rule says how.

@@ -111,7 +111,7 @@ fn report_here(template: &Template, spec: &FormatSpec, verification: &Verificati
         next,
     };
     let probe = Probe::new(template);
-    let Some(trials) = Trials::new(&probe, spec) else {
+    let Ok(trials) = Trials::new(&probe, spec) else {
         let reason = "no parser can be made from what the analysis found".to_owned();
         return (spec.status != Status::Supported).then_some(GapReport { reason, ..report });
     };

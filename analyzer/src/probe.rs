@@ -44,6 +44,9 @@ pub(crate) struct Probe<'t> {
     functions: OnceCell<Functions>,
     /// What labelled renders looked for in their fields.
     reads: RefCell<Reads>,
+    /// What follows a number in the header of the assistant's turn, which changes with the place in the conversation. The turn
+    /// begins with it.
+    after_number: OnceCell<String>,
 }
 
 /// Steps for all renders of one template together, because a hostile template can stay just below the limit of a single
@@ -68,6 +71,7 @@ impl<'t> Probe<'t> {
             limit: RefCell::default(),
             functions: OnceCell::new(),
             reads: RefCell::default(),
+            after_number: OnceCell::new(),
         }
     }
 
@@ -305,7 +309,8 @@ impl<'t> Probe<'t> {
             Some(end) => least + end.len(),
             None => start,
         };
-        Ok([after[start.max(least)..].to_owned(), after[least..].to_owned(), after])
+        let start = self.without_number(&after, start.max(least));
+        Ok([after[start..].to_owned(), after[least..].to_owned(), after])
     }
 
     /// Where the turn after the first user message begins. `before` is that message alone.
@@ -337,7 +342,38 @@ impl<'t> Probe<'t> {
             }
             None => least,
         };
-        common.max(least)
+        self.without_number(whole, common.max(least))
+    }
+
+    /// The start of a turn without the number in its header.
+    fn without_number(&self, whole: &str, start: usize) -> usize {
+        let end = self.after_number.get().and_then(|end| whole[start..].find(end.as_str()));
+        end.filter(|at| *at <= LONGEST_NUMBERED).map_or(start, |at| start + at)
+    }
+
+    /// Whether the prompts of this template write a number in the header that changes with the place in the conversation.
+    /// Turns then begin after it. An answer that another answer comes before tells.
+    pub(crate) fn find_number(&self, lead: &str, style: Style) -> bool {
+        // A digit in a name is no number.
+        if !lead.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word.parse::<u32>().is_ok()) {
+            return false;
+        }
+        let [answer, user] = [AssistantMessage::content(SENTINELS.content).message(style), style.user(SENTINELS.user)];
+        let at = |exchanges: usize| {
+            let exchange = [style.user(SENTINELS.user2), answer.clone()];
+            let mut messages = vec![exchange; exchanges].concat();
+            messages.push(user.clone());
+            let after_user = |text: String| Some(text[text.rfind(SENTINELS.user)? + SENTINELS.user.len()..].to_owned());
+            let prompt = after_user(self.render(&messages, &Value::Null, true, &[]).ok()?)?;
+            messages.push(answer.clone());
+            let turn = after_user(self.render(&messages, &Value::Null, false, &[]).ok()?)?;
+            let header = turn[..turn.find(SENTINELS.content)?].to_owned();
+            prompt.starts_with(&header).then_some(header)
+        };
+        let (Some(first), Some(later)) = (at(0), at(3)) else { return false };
+        let common = text::common_suffix(&first, &later);
+        let end = first[first.len() - common..].trim_start_matches(|c: char| c.is_ascii_digit());
+        first != later && !end.trim().is_empty() && self.after_number.set(end.to_owned()).is_ok()
     }
 
     pub(crate) fn context(
@@ -409,6 +445,9 @@ fn after_turn(whole: &str, start: usize, before: &str) -> usize {
         _ => 0,
     }
 }
+
+/// The most bytes of a header before and in its number.
+const LONGEST_NUMBERED: usize = 64;
 
 /// Which of the messages of a render is the assistant's.
 const PLACE: usize = 1;

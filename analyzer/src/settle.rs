@@ -211,6 +211,20 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
             named.push(open);
         }
     }
+    gaps.extend(spec.markers().filter_map(|(key, text)| {
+        let ends = [
+            MarkerKey::ArgumentClosePrefix,
+            MarkerKey::ArgumentValueSuffix,
+            MarkerKey::ReasoningEnd,
+            MarkerKey::ContentEnd,
+            MarkerKey::TurnEnd,
+        ];
+        let letter = text.chars().next().filter(|c| ends.contains(&key) && c.is_alphanumeric())?;
+        let key = key.as_str();
+        Some(format!(
+            "`{key}` begins with {letter:?} directly after a value: no marker does, so the template may have a slip"
+        ))
+    }));
     if spec.tools.format == ToolFormat::None {
         if o.shows_calls() {
             gaps.push("the template renders tool calls, but the spec does not say how they are written".to_owned());

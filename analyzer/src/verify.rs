@@ -23,6 +23,7 @@ use crate::probe::{Probe, Variable};
 use crate::quoted;
 use crate::random::Random;
 use crate::sentinels::SENTINELS;
+use crate::smallest::small_turns;
 use crate::text;
 use unjinja_render::{RenderError, Template, with_big_stack};
 
@@ -54,6 +55,8 @@ pub struct Verification {
     pub continuations: Vec<Continuation>,
     /// Turns that follow the result of a call, and that gave the same message back. They do not count among the conversations.
     pub after_results: Vec<AfterResult>,
+    /// Why no parser can be made from the spec, so that nothing was tried.
+    pub refused: Vec<String>,
 }
 
 /// A turn that follows the result of a call.
@@ -102,9 +105,10 @@ impl Verification {
     }
 
     /// What the parser of the spec gets wrong: each kind of conversation of which more than one in ten came back as
-    /// something else, and calls, if none could be tried. Each with the status that the spec deserves.
+    /// something else, and what the spec claims and nothing tried. Each with the status that the spec deserves.
     pub fn gaps(&self, spec: &FormatSpec) -> Vec<(Status, String)> {
-        let mut gaps = Vec::new();
+        let refused = self.refused.iter().map(|why| (Status::Unsupported, format!("no parser can be made: {why}")));
+        let mut gaps: Vec<(Status, String)> = refused.collect();
         let wrong: Vec<_> = self.kinds.iter().filter(|(_, tally)| tally.held * 10 < tally.tried * 9).collect();
         let is_wrong = |failure: &&Failure| wrong.iter().any(|(kind, _)| **kind == MessageKind::of(&failure.expected));
         let shortest = self.failures.iter().filter(is_wrong).min_by_key(|failure| failure.rendered.len());
@@ -129,13 +133,31 @@ impl Verification {
                 format!("what follows a prompt came back wrong ({kinds}); after {prompt}, the shortest is {output}");
             gaps.push((Status::Partial, gap));
         }
-        let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
-        let is_described = spec.evidence.described.tool_calls.is_some();
-        if calls && !is_described && self.tried > 0 && !self.kinds.keys().any(|kind| kind.calls > 0) {
-            let gap = "no random turn with a call could be rendered, so calls are not verified";
-            gaps.push((Status::Partial, gap.to_owned()));
-        }
+        gaps.extend(self.untried(spec).map(|what| (Status::Partial, what.to_owned())));
         gaps
+    }
+
+    /// What the spec claims, and nothing tried.
+    fn untried(&self, spec: &FormatSpec) -> Option<&'static str> {
+        if !self.refused.is_empty() {
+            return None;
+        }
+        let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
+        let calls = calls && spec.evidence.described.tool_calls.is_none();
+        if self.tried + self.changed_by_template == 0 {
+            Some("no random turn could be rendered whole, so past turns are not verified")
+        } else if calls && !self.kinds.keys().any(|kind| kind.calls > 0) {
+            Some("no random turn with a call could be rendered, so calls are not verified")
+        } else if spec.reasoning.mode != ReasoningMode::None && !self.tried_reasoning() {
+            Some("no turn with reasoning could be rendered, so reasoning is not verified")
+        } else {
+            None
+        }
+    }
+
+    fn tried_reasoning(&self) -> bool {
+        let continued = |one: &Continuation| !one.expected.reasoning_content.is_empty();
+        self.kinds.keys().any(|kind| kind.reasoning) || self.continuations.iter().any(continued)
     }
 
     /// The kinds of conversations that were tried, in words.
@@ -203,7 +225,10 @@ fn style_of(style: Style, spec: &FormatSpec) -> Style {
 fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     let mut result = Verification::default();
     let probe = Probe::new(template);
-    let Some(trials) = Trials::new(&probe, spec) else { return result };
+    let trials = match Trials::new(&probe, spec) {
+        Ok(trials) => trials,
+        Err(refused) => return Verification { refused, ..result },
+    };
     let mut random = Random::new(seed);
     // Some templates lose most messages, so the number of attempts is limited.
     for _ in 0..count * 4 {
@@ -229,6 +254,11 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
         }
     }
     result.continuations = trials.continuations();
+    if !result.tried_reasoning() {
+        result.continuations.extend(trials.continued().opened_by_model());
+    }
+    let others = |turn| [trials.later(turn), trials.in_blanks(turn)].into_iter().flatten();
+    result.continuations.extend(small_turns(spec).iter().flat_map(others));
     result.quoting = trials.quoting();
     result.after_results = trials.after_results(&mut random);
     result
@@ -291,11 +321,11 @@ pub(crate) fn parser(spec: &FormatSpec) -> Result<Interpreter, Vec<String>> {
 }
 
 impl<'p, 't> Trials<'p, 't> {
-    /// `None` if no parser can be made from the spec, not even if its status is left aside.
-    pub(crate) fn new(probe: &'p Probe<'t>, spec: &'p FormatSpec) -> Option<Self> {
-        let parser = parser(spec).ok()?;
+    /// An error if no parser can be made from the spec, not even if its status is left aside.
+    pub(crate) fn new(probe: &'p Probe<'t>, spec: &'p FormatSpec) -> Result<Self, Vec<String>> {
+        let parser = parser(spec)?;
         let (style, extra) = working_style(probe);
-        Some(Self::with(probe, spec, parser, style, extra))
+        Ok(Self::with(probe, spec, parser, style, extra))
     }
 
     /// With a parser and a way to hand over messages that are known to work.
@@ -432,10 +462,14 @@ impl<'p, 't> Trials<'p, 't> {
         format!("{start}{}", begun.unwrap_or_default())
     }
 
+    fn continued(&self) -> Continued<'_, 't> {
+        let Self { probe, parser, spec, style, .. } = self;
+        Continued { probe, parser, spec, style: *style }
+    }
+
     /// Outputs that continue the template's prompts, each parsed.
     fn continuations(&self) -> Vec<Continuation> {
-        let Self { probe, parser, spec, style, .. } = self;
-        let continued = Continued { probe, parser, spec, style: *style };
+        let continued = self.continued();
         let mut found = continued.texts();
         let call = Call::probe(0);
         if continued.has_quotes()
@@ -452,6 +486,45 @@ impl<'p, 't> Trials<'p, 't> {
         found
     }
 
+    /// The turn later in a conversation, where the template writes it in another way there.
+    fn later(&self, turn: &AssistantMessage) -> Option<Continuation> {
+        let Self { probe, spec, .. } = self;
+        let (style, extra) = (self.style_for(turn), self.variables(turn));
+        let tools = turn.tools(style);
+        let place = |before| probe.turn_among([before, Vec::new()], turn, &tools, style, &extra).ok();
+        let exchange = [style.user("One?\n"), AssistantMessage::content("Two.").message(style)];
+        let (first, later) = (place(Vec::new())?.text, place([exchange.clone(), exchange].concat())?.text);
+        let mut expected = message_of(turn);
+        let start = spec.turn.assistant_start.trim();
+        // Where nothing opens the turn, its header cannot be told from it.
+        if first == later || start.is_empty() || lacking(&later, &expected).is_some() {
+            return None;
+        }
+        let TrialOutcome::Held(Some(held)) = self.run(turn, expected.clone()) else { return None };
+        let header = &first[..first.find(held.body.trim())?];
+        let after_start = || later.split_once(start).map(|(_, body)| body);
+        let output = until_end(later.strip_prefix(header).or_else(after_start).unwrap_or(&later), spec).to_owned();
+        let prompt = self.begun(turn, false, &extra).to_owned();
+        let options = Options::new().tools(&held.tools).generation_prompt(&prompt);
+        let parsed = parse(self.parser.clone(), &output, &options);
+        expected.tool_calls.iter_mut().for_each(|call| call.id = None);
+        Some(Continuation { kind: ContinuationKind::LaterTurn, prompt, thinking: None, output, expected, parsed })
+    }
+
+    /// The turn with white space around its texts, if it does not come back.
+    fn in_blanks(&self, turn: &AssistantMessage) -> Option<Continuation> {
+        let in_blanks = |text: &str| if text.is_empty() { String::new() } else { format!("\n{text}\n\n") };
+        let reasoning = turn.reasoning.as_ref().map(|(carrier, text)| (carrier.clone(), in_blanks(text)));
+        let other = AssistantMessage { content: in_blanks(&turn.content), reasoning, ..turn.clone() };
+        if other == *turn || !matches!(self.run(turn, message_of(turn)), TrialOutcome::Held(_)) {
+            return None;
+        }
+        let TrialOutcome::Failed(failed) = self.run(&other, message_of(&other)) else { return None };
+        let Failure { rendered: output, expected, parsed, .. } = *failed;
+        let prompt = self.begun(&other, false, &self.variables(&other)).to_owned();
+        Some(Continuation { kind: ContinuationKind::Blanks, prompt, thinking: None, output, expected, parsed })
+    }
+
     fn judge(
         &self,
         turn: &AssistantMessage,
@@ -465,10 +538,11 @@ impl<'p, 't> Trials<'p, 't> {
             // Many formats have no ids, and some make their own.
             call.id = call.id.take().filter(|id| rendered.contains(id.as_str()));
         }
-        if let Some(part) = lacking(&rendered, &expected) {
+        let lacking = lacking(&rendered, &expected);
+        if let Some(part) = lacking.filter(|_| !message_is_plain(&expected)) {
             return TrialOutcome::Lost(Lost::Lacks(part, rendered));
         }
-        if is_several_turns(&rendered, spec) {
+        if is_several_turns(&rendered, spec, &expected) {
             return TrialOutcome::Lost(Lost::SeveralTurns(rendered));
         }
         let start = spec.turn.assistant_start.as_str();
@@ -480,6 +554,11 @@ impl<'p, 't> Trials<'p, 't> {
         };
         let begun = self.begun(turn, false, extra);
         let parsed = read(&rendered, begun);
+        let is_changed = || self.changed(turn, &expected, extra).is_some_and(|changed| same(&parsed, &changed));
+        if let Some(part) = lacking {
+            let is_changed = is_changed();
+            return TrialOutcome::Lost(if is_changed { Lost::Changes(rendered) } else { Lost::Lacks(part, rendered) });
+        }
         if same(&parsed, &expected) {
             let body = until_end(&rendered, spec);
             let body = text::without_start(body, start).to_owned();
@@ -488,8 +567,8 @@ impl<'p, 't> Trials<'p, 't> {
         // What follows an opener, and no closer, is an answer in the place of reasoning.
         let (open, close) = (spec.reasoning.start.trim(), spec.reasoning.end.trim());
         let opened = !open.is_empty() && begun != start && begun.trim_end().ends_with(open);
-        let unclosed = opened && expected.reasoning_content.is_empty() && !rendered.contains(close);
-        if unclosed || is_same_as_reasoning(probe, spec, turn, style, &rendered) {
+        let lacks_closer = !open.is_empty() && expected.reasoning_content.is_empty() && !rendered.contains(close);
+        if opened && lacks_closer || is_same_as_reasoning(probe, spec, turn, style, &rendered) {
             return TrialOutcome::Lost(Lost::LikeReasoning(rendered));
         }
         // Some templates leave the last turn of a conversation open; then the same turn in the past counts.
@@ -500,10 +579,13 @@ impl<'p, 't> Trials<'p, 't> {
         if message_is_plain(&expected) && past() {
             return TrialOutcome::Held(None);
         }
+        if lacks_closer && text::without_start(&rendered, start).trim_start().starts_with(open) {
+            return TrialOutcome::Lost(Lost::LikeReasoning(rendered));
+        }
         if let Some(part) = unescaped(&rendered, turn, spec) {
             return TrialOutcome::Lost(Lost::Lacks(part, rendered));
         }
-        if self.changed(turn, &expected, extra).is_some_and(|changed| same(&parsed, &changed)) {
+        if is_changed() {
             return TrialOutcome::Lost(Lost::Changes(rendered));
         }
         TrialOutcome::Failed(Box::new(Failure { rendered, expected, parsed, turn: turn.clone() }))
@@ -599,18 +681,29 @@ fn until_end<'r>(rendered: &'r str, spec: &FormatSpec) -> &'r str {
     }
 }
 
-/// Whether the template wrote one message as several turns: the end of a turn is inside it. In formats whose turns are
-/// several messages, markers hold the text that also ends the turn; then another start of a turn must follow it.
-fn is_several_turns(rendered: &str, spec: &FormatSpec) -> bool {
+/// Whether the template wrote one message as several turns: the end of a turn is inside it, and another turn or message begins
+/// there. In formats whose turns are several messages, markers hold the text that also ends the turn.
+fn is_several_turns(rendered: &str, spec: &FormatSpec, message: &Message) -> bool {
     let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
     let turn = until_end(rendered, spec).trim_end();
     let inner = turn.strip_suffix(end).unwrap_or(turn);
     let of_turn = [MarkerKey::AssistantStart, MarkerKey::TurnEnd, MarkerKey::UserStart];
-    let ends_messages = spec.markers().any(|(key, text)| !of_turn.contains(&key) && text.contains(end));
-    let starts = |(at, _): (usize, &str)| {
-        !ends_messages || !start.is_empty() && inner[at + end.len()..].trim_start().starts_with(start)
+    let holds_end = |(key, text): &(MarkerKey, &str)| !of_turn.contains(key) && text.contains(end);
+    let ends_messages = spec.markers().any(|marker| holds_end(&marker));
+    // What a marker holds is no end of the turn.
+    let whole = spec.markers().filter(holds_end).filter(|(_, text)| text.trim() != end);
+    let inner = &whole.fold(inner.to_owned(), |inner, (_, text)| inner.replace(text.trim(), "\n"));
+    // A call that comes after the end of an answer is lost, unless a header begins a turn for it.
+    let is_after_answer = !message.content.is_empty() && message.tool_calls.len() == 1;
+    let header = match unjinja_spec::tags(start).first() {
+        _ if ends_messages => Some(start),
+        first => first.copied().filter(|_| is_after_answer),
     };
-    !end.is_empty() && inner.match_indices(end).any(starts)
+    let begins = |(at, _): (usize, &str)| {
+        let rest = inner[at + end.len()..].trim_start();
+        header.is_none_or(|header| !header.is_empty() && rest.starts_with(header))
+    };
+    !end.is_empty() && inner.match_indices(end).any(begins)
 }
 
 /// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.

@@ -3,7 +3,7 @@
 
 use unjinja_analyzer::{Naming, analyze, verified, verify};
 use unjinja_render::Template;
-use unjinja_runtime::{Message, Options, parse};
+use unjinja_runtime::{Message, Options, Unparsed, parse};
 use unjinja_spec::{FormatSpec, ReasoningMode, Status};
 
 type Failure = Box<dyn std::error::Error>;
@@ -199,5 +199,101 @@ fn texts_that_the_template_changes_do_not_count() -> Result<(), Failure> {
     assert!(verify(&template, &spec, 64, 1).changed_by_template > 0);
     spec.turn.end = "e".to_owned();
     assert!(!verify(&template, &spec, 64, 1).all_held());
+    Ok(())
+}
+
+/// Templates that write headers, numbers and openers as few do: what is read is read whole, and what is lost is named.
+#[test]
+fn odd_turns_are_read_or_named() -> Result<(), Failure> {
+    let in_words = |end: &str| {
+        format!(
+            "{{% for m in messages %}}## {{{{ m.role }}}}: {{{{ m.content }}}}{end}{{% endfor %}}{{% if add_generation_prompt %}}## assistant: {{% endif %}}"
+        )
+    };
+    let marked = "{% for m in messages %}<|of|>{{ m.role }}<|is|>{{ m.content }}<|end|>{% endfor %}\
+        {% if add_generation_prompt %}<|of|>assistant<|is|>{% endif %}";
+    let numbered = "{% for m in messages %}[{{ loop.index }}] {{ m.role }}> {{ m.content }}<|end|>{% endfor %}\
+        {% if add_generation_prompt %}[{{ messages | length + 1 }}] assistant> {% endif %}";
+    let headless = |header: &str| {
+        format!(
+            "{{% for m in messages %}}{{% if m.role == 'assistant' %}}{{{{ m.content.split('</think>')[-1] }}}}<|end|>{{% else %}}\
+             <|{{{{ m.role }}}}|>{{{{ m.content }}}}<|end|>{{% endif %}}{{% endfor %}}{{% if add_generation_prompt %}}{header}{{% endif %}}"
+        )
+    };
+    let opened = "{% for m in messages %}{% if m.role == 'assistant' %}<|a|><think>\n\n{{ m.content }}<|e|>{% else %}<|u|>{{ m.content }}<|e|>{% endif %}\
+        {% endfor %}{% if add_generation_prompt %}<|a|><think>{{ '\\n\\n' }}{% endif %}";
+    let cases = [
+        (in_words("\n\n"), "## assistant: ", "## assistant: Hi.", ("", "Hi.")),
+        (in_words("\n\n"), "## assistant: ", "The user: yes.\n\n## user: And?", ("", "The user: yes.")),
+        (in_words("\n\n"), "## assistant: ", "Hi.\n\n## user:", ("", "Hi.")),
+        (marked.to_owned(), "<|of|>assistant<|is|>", " \n<|of|>assistant<|is|>Hi.", ("", "Hi.")),
+        (marked.to_owned(), "<|of|>assistant<|is|>", "Hi.<|end|><|of|>assistant", ("", "Hi.")),
+        (marked.to_owned(), "<|of|>assistant<|is|>", "Hi.<|end|><|of|>", ("", "Hi.")),
+        (numbered.to_owned(), "[8] assistant> ", "Hi.<|end|>", ("", "Hi.")),
+        (headless("<|assistant|>"), "<|assistant|>", "Hi.<|end|>", ("", "Hi.")),
+        (headless("[REPLY]"), "[REPLY]", "Hi.<|end|>", ("", "Hi.")),
+        (headless("[REPLY]"), "[REPLY]", "<think>Clouds.</think>Hi.<|end|>", ("Clouds.", "Hi.")),
+        (opened.to_owned(), "<|a|><think>\n\n", "Clouds.\n</think>\n\nHi.<|e|>", ("Clouds.", "Hi.")),
+    ];
+    for (source, prompt, output, expected) in cases {
+        let spec = spec_of(&source)?;
+        let options = Options::new().generation_prompt(prompt).unparsed(Unparsed::Separate);
+        let message = parse(unjinja_codegen::interpreter(&spec)?, output, &options);
+        assert_eq!(thought(&message), expected, "{source}: {output:?}");
+        // Where every past turn is open, none can be tried.
+        assert_eq!(spec.status == Status::Supported, spec.evidence.round_trips.tried > 0, "{source}: {:?}", spec.gaps);
+    }
+    let in_turn = "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}({{ loop.index }}) {% endif %}{{ m.content }}</>{% endfor %}\
+        {% if add_generation_prompt %}<assistant>{% endif %}";
+    let called = |value: &str| {
+        format!(
+            "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content or '' }}}}{{% for c in m.tool_calls or [] %}}<call {{{{ c.function.name }}}}>\
+             {{% for k, v in c.function.arguments.items() %}}<{{{{ k }}}}>{{{{ v if v is string else v | tojson }}}}{value}</{{{{ k }}}}>{{% endfor %}}</call>\
+             {{% endfor %}}<|end|>{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        )
+    };
+    let after_end = "{% for m in messages %}{% if m.role == 'assistant' %}<|a|>{{ m.content ~ '<|e|>' if m.content else '' }}\
+        {% for c in m.tool_calls or [] %}<call>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</call>{% endfor %}\
+        {{ '<|e|>' if m.tool_calls else '' }}{% else %}<|u|>{{ m.content }}<|e|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|a|>{% endif %}";
+    let named = [
+        (after_end.to_owned(), "an answer and a call"),
+        (in_turn.to_owned(), "a turn later in the conversation"),
+        (called("r"), "begins with 'r' directly after a value"),
+        (called("0"), "begins with '0' directly after a value"),
+    ];
+    for (source, gap) in named {
+        let spec = spec_of(&source)?;
+        assert_eq!(spec.status, Status::Partial, "{source}");
+        assert!(spec.gaps.iter().any(|known| known.contains(gap)), "{source}: {:?}", spec.gaps);
+    }
+    assert_eq!(spec_of(&called(""))?.status, Status::Supported);
+    // A name that ends where its arguments begin.
+    let tight = "{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<|do|>call:{{ c.function.name }}\
+        {{ c.function.arguments | tojson }}<|done|>{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let spec = spec_of(tight)?;
+    assert_eq!(spec.status, Status::Supported, "{:?}", spec.gaps);
+    let message = read(&spec, "<|assistant|>", "<|do|>call:ping{}<|done|><|end|>")?;
+    assert_eq!((&*message.tool_calls[0].name, &*message.tool_calls[0].arguments), ("ping", "{}"));
+    Ok(())
+}
+
+/// Tokens that the prompt spells with other bars are twins of the markers, and no other tokens. A spec that no parser can be made
+/// of is not supported.
+#[test]
+fn a_parser_is_made_of_what_is_supported() -> Result<(), Failure> {
+    let source = "{% if tools %}{{ '<|go_on|>' }}{{ tools }}{% endif %}{% for m in messages %}<｜{{ m.role }}｜>{{ m.content or '' }}\
+        {% for c in m.tool_calls or [] %}<｜go▁on｜>{{ c.function.name }}<｜with｜>{{ c.function.arguments | tojson }}<｜done｜>{% endfor %}<｜end｜>{% endfor %}\
+        {% if add_generation_prompt %}<｜assistant｜>{% endif %}";
+    let spec = spec_of(source)?;
+    assert_eq!((spec.status, spec.tokens.other.iter().any(|token| token == "<|go_on|>")), (Status::Supported, false));
+    let template = Template::parse("sample.jinja", source)?;
+    let mut other = analyze(&template, &Naming::of_file("sample.jinja"))?;
+    let tools = &mut other.tools;
+    for opener in [&mut tools.section_start, &mut tools.per_call_start, &mut tools.function.name_prefix] {
+        opener.clear();
+    }
+    let other = verified(&template, other);
+    assert_eq!(other.status, Status::Unsupported);
+    assert!(other.gaps.iter().any(|gap| gap.starts_with("no parser can be made")), "{:?}", other.gaps);
     Ok(())
 }

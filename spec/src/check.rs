@@ -348,7 +348,7 @@ impl Findings {
         }
     }
 
-    /// A name that is not part of JSON needs an end; white space is enough.
+    /// A name that is not part of JSON needs an end; white space is enough, and the brace of arguments in JSON.
     fn name_ends(&mut self, tools: &Tools) {
         let id_follows = tools.call_id.position == CallIdPosition::BetweenFuncAndArgs;
         let in_name = tools.call_id.position == CallIdPosition::InName;
@@ -356,7 +356,7 @@ impl Findings {
         let delimited = delimiters.iter().any(|marker| !marker.is_empty())
             || (id_follows && !tools.call_id.prefix.is_empty())
             || (in_name && !tools.call_id.suffix.is_empty());
-        if !delimited {
+        if !delimited && tools.format != ToolFormat::TagWithJson {
             let cause = "nothing ends the function's name".to_owned();
             let next = "write `tools.function.name_suffix` or `tools.arguments.start`";
             self.add("tools.function.name_suffix", &["tools.function", "tools.format"], cause, next);

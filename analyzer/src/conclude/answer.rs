@@ -30,6 +30,8 @@ pub(crate) fn answer(o: &Observed, opening: &Opening) -> Answer {
     let reasoning = &Reasoning { end: found.reasoning_end.clone(), ..reasoning.clone() };
     let lead = marker_before(o, start, reasoning);
     let lead = strip_empty_reasoning(lead, reasoning, &mut found.empty_reasoning);
+    // Every past answer may be after the opener of reasoning.
+    let lead = if lead.trim() == reasoning.start.trim() { "" } else { lead };
     if let Some(shown) = shown {
         between(&mut found, shown, lead);
         instead_of_calls(&mut found, shown, after);

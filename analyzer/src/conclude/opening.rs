@@ -263,10 +263,12 @@ fn hidden(o: &Observed, start: &str) -> Option<(Reasoning, usize)> {
     let closer = || candidates().find(|end| opened.iter().any(|tag| is_pair(tag, end)));
     let opener_of = |end: &str| {
         let counterpart = candidates().chain(opened.iter().copied()).find(|tag| is_pair(tag, end));
-        // What a prompt adds after the start of the turn and does not close opens reasoning.
-        let unclosed = || beyond.iter().map(|text| text.trim()).find(|text| !text.is_empty() && !text.contains(end));
-        let before_end =
-            || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(|t| !t.is_empty()));
+        // What a prompt adds after the start of the turn and does not close opens reasoning, if it is no header. Where the closer
+        // has a counterpart by its form, only words of thinking are evidence of another opener.
+        let is_known = text::opening_mark(end).is_some();
+        let opens = |text: &&str| !text.is_empty() && may_open(o, text) && (!is_known || speaks_of_thinking(text));
+        let unclosed = || beyond.iter().map(|text| text.trim()).find(|text| opens(text) && !text.contains(end));
+        let before_end = || beyond.iter().find_map(|text| Some(text[..text.find(end)?].trim()).filter(opens));
         Some((counterpart.or_else(unclosed).or_else(before_end)?.to_owned(), end.to_owned()))
     };
     // Where nothing shows how the reasoning that a prompt opens is closed, its counterpart does.

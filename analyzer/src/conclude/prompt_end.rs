@@ -34,7 +34,10 @@ impl PromptEnd {
             // A header that opens reasoning in every turn: what follows it in past turns is not known.
             let open =
                 text::marks(tail).pop().filter(|open| Words::of(open).open && tail.trim_end().ends_with(open))?;
-            return text::closing_tag(open).map(|end| Self::new(open, end, false));
+            let end = text::closing_tag(open)?;
+            // Where the template never closes it, its model does.
+            let is_sure = Words::of(open).only && !o.headers.iter().any(|header| header.contains(&end));
+            return Some(Self::new(open, end, is_sure));
         };
         let ends: Vec<Self> = text::marks(rest).into_iter().rev().filter_map(|open| Self::at(o, rest, open)).collect();
         ends.iter().find(|end| end.is_sure).or(ends.first()).cloned().or_else(|| Self::unfinished(rest))

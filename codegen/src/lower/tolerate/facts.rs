@@ -2,7 +2,7 @@
 
 use unjinja_runtime::Channel;
 use unjinja_runtime::abi::{Action, Hole, is_special_token};
-use unjinja_spec::{CallIdPosition, END_OF_TEXT, MarkerKey, MarkerText, ToolFormat};
+use unjinja_spec::{CallIdPosition, END_OF_TEXT, MarkerKey, MarkerText, ToolFormat, begins_tag};
 
 use super::adding::{part, tolerated};
 use crate::lower::canonical::build::is_tag;
@@ -18,6 +18,19 @@ pub(super) fn is_special(core: &str) -> bool {
 /// Whether a text is one tag or token and nothing else.
 pub(super) fn is_one_tag(core: &str) -> bool {
     unjinja_spec::tags(core) == [core]
+}
+
+/// Whether a header is written in words, such as `### Assistant: `: whoever begins a text with it means the header.
+pub(super) fn is_in_words(header: MarkerText<'_>) -> bool {
+    let letters = header.core.chars().filter(|c| c.is_alphabetic()).count();
+    !begins_tag(header.core) && letters > 1 && header.core.ends_with(|c: char| !c.is_alphanumeric())
+}
+
+/// The header of the user's messages, if it is written in words, and each stands on a line of its own.
+pub(super) fn user_in_words<'s>(spec: &'s Source<'_>) -> Option<MarkerText<'s>> {
+    let (end, header) = (&spec.turn.end, MarkerText::new(&spec.turn.user_start));
+    let on_line = end.ends_with('\n') || header.before.ends_with('\n');
+    (on_line && is_in_words(header)).then_some(header)
 }
 
 /// The core of a marker.
@@ -125,7 +138,10 @@ pub(super) fn ends_before_more(spec: &Source<'_>) -> Vec<Literal> {
     let others: Vec<String> =
         of_turn_alone(spec, others.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
     let end = |core: String| tolerated(MarkerKey::TurnEnd, &core, Role::AfterEnd);
-    cores.into_iter().map(str::to_owned).chain(others).map(end).collect()
+    let in_words = user_in_words(spec).filter(|_| MarkerText::new(&spec.turn.end).is_layout());
+    let in_words =
+        in_words.map(|header| Literal { line: true, before: spec.turn.end.clone(), ..end(header.core.to_owned()) });
+    cores.into_iter().map(str::to_owned).chain(others).map(end).chain(in_words).collect()
 }
 
 /// Those of these texts that no other marker has, each once.

@@ -2,19 +2,23 @@ use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     name: "the start of the turn twice",
-    written: "The start of the turn, or the last tag of it, is written again.",
+    written: "The start of the turn, or the last tag of it, is written again, perhaps after white space.",
     read: "Syntax.",
     diagnostic: None,
     case: "",
 };
+
+/// Any of it may come before the repeated start.
+const BLANKS: &str = "\n\n  \n\n";
 
 pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let start = MarkerText::new(&spec.turn.assistant_start);
     let last = start.tags().pop().filter(|tag| start.core.ends_with(tag)).unwrap_or_default();
     let mut starts: Vec<Expr> = Vec::new();
     for text in [start, MarkerText::new(last)] {
-        let start = Expr::from(mark(literal(MarkerKey::AssistantStart, text, Role::Inner)));
-        if !is_empty(&start) && is_tag(&start) && !starts.contains(&start) {
+        let start = mark(literal(MarkerKey::AssistantStart, text, Role::Inner));
+        let start = Expr::from(Literal { before: [BLANKS, text.before].concat(), ..start });
+        if !is_empty(&start) && (is_tag(&start) || is_in_words(text)) && !starts.contains(&start) {
             starts.push(start);
         }
     }
