@@ -71,9 +71,11 @@ fn structural_tags_stay_small() -> Result<(), Failure> {
         small(&model.spec.template.name, model.parser.program())?;
     }
     // An overlay multiplies with what a template has of its own.
-    for (name, toml) in unjinja_generated::overlays() {
+    for spec in unjinja_dynamic::known_specs() {
+        let name = &spec.template.name;
+        let Some(toml) = unjinja_dynamic::known_overlay(&spec) else { continue };
         let overlay = Overlay::from_toml(toml, name)?;
-        let known = KnownOverlay::new(&unjinja_dynamic::known_spec(name)?, overlay.clone());
+        let known = KnownOverlay::new(&spec, overlay.clone());
         for model in all.iter().filter(|model| known.fits(&model.spec).is_some()) {
             let parser = unjinja_codegen::interpreter(&overlay.apply(&model.spec)?)?;
             small(&format!("{} with the overlay of {name}", model.spec.template.name), parser.program())?;

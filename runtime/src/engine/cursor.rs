@@ -173,13 +173,17 @@ impl Cursor {
     #[inline]
     pub(super) fn find_lead(&mut self, input: &Input<'_>) {
         let Searcher { context, work, .. } = &mut self.search;
-        context.lead_end = 0;
-        if !context.in_text {
-            let text = &input.bytes[self.pos..];
-            let space = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            work.add(space);
-            context.lead_end = self.pos + space + 1;
+        if context.in_text {
+            context.lead_end = 0;
+            return;
         }
+        // What an earlier push showed of it.
+        let known = context.lead_end.saturating_sub(1);
+        let from = if (context.lead_from..=known).contains(&self.pos) { known } else { self.pos };
+        let space = input.bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        work.add(space);
+        context.lead_from = self.pos;
+        context.lead_end = from + space + 1;
     }
 
     /// Text was read that is no marker.

@@ -53,6 +53,8 @@ pub(super) struct MarkerContext {
     pub(super) in_text: bool,
     /// Before this offset no text comes before a marker, but white space. It holds for plain text.
     pub(super) lead_end: usize,
+    /// From this offset to the one before `lead_end` there is white space.
+    pub(super) lead_from: usize,
     pub(super) tokens: Option<Box<SpecialTokens>>,
 }
 
@@ -97,6 +99,8 @@ impl Searcher {
     /// The first `count` bytes of the buffered text are gone.
     pub(super) fn rebase(&mut self, count: usize) {
         self.from = self.from.saturating_sub(count);
+        self.context.lead_from = self.context.lead_from.saturating_sub(count);
+        self.context.lead_end = self.context.lead_end.saturating_sub(count);
         if let Some(tokens) = &mut self.context.tokens {
             tokens.rebase(count);
         }
