@@ -191,7 +191,7 @@ fn other_tokens(template: &Template, spec: &FormatSpec) -> Vec<String> {
         // Tags with attributes, and words in describing texts, are not tokens.
         let whole = !token.contains(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'' | '$'));
         // A twin of a marker's token, with other bars, is that marker.
-        special && whole && !markers.iter().any(|text| text.contains(token) || plain(text).contains(&plain(token)))
+        special && whole && !markers.iter().any(|text| plain(text).contains(&plain(token)))
     };
     let literals = template.string_literals();
     let tokens: BTreeSet<&str> = literals.iter().flat_map(|text| tags(text)).filter(is_other).collect();

@@ -41,4 +41,4 @@ pub use message_kind::MessageKind;
 pub use source_ext::SourceExt;
 pub use suggest::{Suggestion, calls_otherwise, suggest};
 pub use verified::{ROUND_TRIPS, verified};
-pub use verify::{AfterResult, Failure, Rendered, Verification, render_calls, verify};
+pub use verify::{AfterResult, Failure, Rendered, Verification, render_calls, verify, verify_after_results};

@@ -219,7 +219,9 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
             MarkerKey::ContentEnd,
             MarkerKey::TurnEnd,
         ];
-        let letter = text.chars().next().filter(|c| ends.contains(&key) && c.is_alphanumeric())?;
+        // Where a value has a suffix, that comes first.
+        let is_behind = key == MarkerKey::ArgumentClosePrefix && !spec.tools.arguments.value_suffix.is_empty();
+        let letter = text.chars().next().filter(|c| ends.contains(&key) && !is_behind && c.is_alphanumeric())?;
         let key = key.as_str();
         Some(format!(
             "`{key}` begins with {letter:?} directly after a value: no marker does, so the template may have a slip"

@@ -138,21 +138,23 @@ impl Verification {
     }
 
     /// What the spec claims, and nothing tried.
-    fn untried(&self, spec: &FormatSpec) -> Option<&'static str> {
-        if !self.refused.is_empty() {
-            return None;
-        }
+    fn untried(&self, spec: &FormatSpec) -> impl Iterator<Item = &'static str> {
         let calls = spec.tools.format != ToolFormat::None && spec.capabilities.tool_calls;
         let calls = calls && spec.evidence.described.tool_calls.is_none();
-        if self.tried + self.changed_by_template == 0 {
-            Some("no random turn could be rendered whole, so past turns are not verified")
-        } else if calls && !self.kinds.keys().any(|kind| kind.calls > 0) {
-            Some("no random turn with a call could be rendered, so calls are not verified")
-        } else if spec.reasoning.mode != ReasoningMode::None && !self.tried_reasoning() {
-            Some("no turn with reasoning could be rendered, so reasoning is not verified")
-        } else {
-            None
-        }
+        let is_tried = self.tried + self.changed_by_template > 0;
+        let gaps = [
+            (!is_tried, "no random turn could be rendered whole, so past turns are not verified"),
+            (
+                is_tried && calls && !self.kinds.keys().any(|kind| kind.calls > 0),
+                "no random turn with a call could be rendered, so calls are not verified",
+            ),
+            (
+                is_tried && spec.reasoning.mode != ReasoningMode::None && !self.tried_reasoning(),
+                "no turn with reasoning could be rendered, so reasoning is not verified",
+            ),
+        ];
+        let was_refused = !self.refused.is_empty();
+        gaps.into_iter().filter(move |(is_gap, _)| *is_gap && !was_refused).map(|(_, gap)| gap)
     }
 
     fn tried_reasoning(&self) -> bool {
@@ -194,7 +196,12 @@ impl Verification {
 /// ```
 pub fn verify(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
     // One stack for all renders; without one, nothing is tried.
-    with_big_stack(|| verify_here(template, spec, count, seed)).unwrap_or_default()
+    with_big_stack(|| verify_here(template, spec, count, seed, false)).unwrap_or_default()
+}
+
+/// As [`verify`], and tries turns that follow the results of calls too: what is exported must read them.
+pub fn verify_after_results(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
+    with_big_stack(|| verify_here(template, spec, count, seed, true)).unwrap_or_default()
 }
 
 /// The assistant turn that a template writes for these calls, each a name and its arguments as a JSON object, without
@@ -222,7 +229,7 @@ fn style_of(style: Style, spec: &FormatSpec) -> Style {
     Style { needs: spec.messages, ..style }
 }
 
-fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) -> Verification {
+fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64, after_results: bool) -> Verification {
     let mut result = Verification::default();
     let probe = Probe::new(template);
     let trials = match Trials::new(&probe, spec) {
@@ -257,10 +264,15 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64) ->
     if !result.tried_reasoning() {
         result.continuations.extend(trials.continued().opened_by_model());
     }
-    let others = |turn| [trials.later(turn), trials.in_blanks(turn)].into_iter().flatten();
-    result.continuations.extend(small_turns(spec).iter().flat_map(others));
+    let small = small_turns(spec);
+    let mut kinds = BTreeSet::new();
+    let new = small.iter().filter(|turn| kinds.insert(MessageKind::of(&message_of(turn))));
+    result.continuations.extend(new.filter_map(|turn| trials.later(turn)));
+    result.continuations.extend(small.iter().filter_map(|turn| trials.in_blanks(turn)));
     result.quoting = trials.quoting();
-    result.after_results = trials.after_results(&mut random);
+    if after_results {
+        result.after_results = trials.after_results(&mut random);
+    }
     result
 }
 
@@ -433,8 +445,9 @@ impl<'p, 't> Trials<'p, 't> {
             None => {
                 let fresh = self.probe.turn_text(turn, self.style_for(turn), &extra).ok()?;
                 let body = text::without_start(until_end(&fresh, self.spec), &self.spec.turn.assistant_start);
-                let begun =
-                    |tail: &str| (1..=body.len()).rev().find(|at| tail.ends_with(body.get(..*at).unwrap_or("\0")));
+                let begun = |tail: &str| {
+                    (1..=body.len()).rev().find(|at| body.get(..*at).is_some_and(|begun| tail.ends_with(begun)))
+                };
                 // White space after a marker that the prompt writes may differ.
                 let begun = begun(&tail).or_else(|| begun(tail.trim_end()));
                 let opener = self.spec.reasoning.start.trim();

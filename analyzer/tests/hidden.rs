@@ -226,6 +226,7 @@ fn odd_turns_are_read_or_named() -> Result<(), Failure> {
         (in_words("\n\n"), "## assistant: ", "## assistant: Hi.", ("", "Hi.")),
         (in_words("\n\n"), "## assistant: ", "The user: yes.\n\n## user: And?", ("", "The user: yes.")),
         (in_words("\n\n"), "## assistant: ", "Hi.\n\n## user:", ("", "Hi.")),
+        (in_words("</s>\n"), "## assistant: ", "He said yes\n## user:", ("", "He said yes")),
         (marked.to_owned(), "<|of|>assistant<|is|>", " \n<|of|>assistant<|is|>Hi.", ("", "Hi.")),
         (marked.to_owned(), "<|of|>assistant<|is|>", "Hi.<|end|><|of|>assistant", ("", "Hi.")),
         (marked.to_owned(), "<|of|>assistant<|is|>", "Hi.<|end|><|of|>", ("", "Hi.")),

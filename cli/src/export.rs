@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use unjinja_analyzer::{SourceExt, verify};
+use unjinja_analyzer::{SourceExt, verify_after_results};
 use unjinja_export::response_template::{Example, Export, Loss, LossDocument, READER, Reading, export, with_template};
 use unjinja_lint::{Finding, FindingDocument, lint_response_template};
 
@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         return Err(Failure::Found(format!("{} is not supported: {next} says why", source.file())));
     }
     let template = source.template().map_err(|e| Failure::Found(e.to_string()))?;
-    let verification = verify(&template, &spec, arguments.count.unwrap_or(200), arguments.seed.unwrap_or(1));
+    let verification =
+        verify_after_results(&template, &spec, arguments.count.unwrap_or(200), arguments.seed.unwrap_or(1));
     let export = export(&spec, &verification).map_err(|e| Failure::Found(e.to_string()))?;
     if let Some(path) = &arguments.write {
         write(path, |config| with_template(config, &export.json))?;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use unjinja_analyzer::verify;
+use unjinja_analyzer::verify_after_results;
 use unjinja_build::{Source, SourceExt};
 use unjinja_dynamic::{Loaded, Origin};
 use unjinja_export::response_template::find;
@@ -330,7 +330,7 @@ fn of_template(
 fn of_response_template(source: &Source, response: &Value, spec: &FormatSpec, arguments: &Arguments) -> Vec<Finding> {
     // A template that cannot be parsed has its own finding.
     let Ok(chat) = source.template() else { return Vec::new() };
-    let verification = verify(&chat, spec, arguments.count, 1);
+    let verification = verify_after_results(&chat, spec, arguments.count, 1);
     lint_response_template(response, &chat, spec, &verification)
 }
 

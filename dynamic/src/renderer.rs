@@ -1,6 +1,7 @@
 //! The template of a model. It is parsed when it is first rendered, because a model whose spec comes from a cache needs only
 //! the parser in many programs.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
@@ -57,7 +58,12 @@ impl Renderer {
         spec: &FormatSpec,
     ) -> Result<LabelledPrompt, ModelError> {
         let (variables, written) = self.variables(conversation, spec);
-        let context = conversation.follows.context(&Value::Object(variables)).into_owned();
+        let given = Value::Object(variables);
+        let changed = match conversation.follows.context(&given) {
+            Cow::Owned(changed) => Some(changed),
+            Cow::Borrowed(_) => None,
+        };
+        let context = changed.unwrap_or(given);
         let rendered = self.rendered(conversation, &context, RenderOptions::new().label(true))?;
         let labels = rendered.labels.unwrap_or_default();
         Ok(LabelledPrompt { text: rendered.result?, labels, context, written, clock: conversation.clock })

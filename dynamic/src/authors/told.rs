@@ -137,9 +137,9 @@ impl Asked {
 
     /// Where the first field from an offset on begins that another text does not have there, if both are the same up to it.
     fn first_unlike(&self, parts: &PromptParts, text: &str, from: usize) -> Option<usize> {
-        let known: Vec<_> = parts.owners(&(from..text.len())).collect();
         let all = from..self.text.len();
-        let at = self.parts.owners(&all).find(|field| !known.contains(field))?.0.start;
+        let is_known = |(range, field)| parts.owners(range).any(|known| known == (range, field));
+        let at = self.parts.owners(&all).find(|field| !is_known(*field))?.0.start;
         (text.get(..at)? == self.text.get(..at)?).then_some(at)
     }
 

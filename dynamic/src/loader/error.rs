@@ -159,7 +159,9 @@ impl LoadError {
 
 /// Whether a path that does not exist looks like the name of a model on the Hub: `Qwen/Qwen3-8B`.
 fn is_hub_name(path: &Path) -> bool {
-    let owner = path.parent().filter(|owner| owner.components().count() == 1 && !owner.exists());
+    let is_file =
+        path.extension().is_some_and(|end| ["jinja", "json", "gguf", "toml"].iter().any(|known| end == *known));
+    let owner = path.parent().filter(|_| !is_file).filter(|owner| owner.components().count() == 1 && !owner.exists());
     path.is_relative() && owner.is_some_and(|owner| !owner.starts_with("..") && !owner.starts_with("."))
 }
 

@@ -1,7 +1,7 @@
 //! Faults of templates, and response templates made of them.
 
 use serde_json::Value;
-use unjinja_analyzer::{SourceExt, Verification, verify};
+use unjinja_analyzer::{SourceExt, Verification, verify_after_results};
 use unjinja_dynamic::{Loader, Model, Overlay, Source};
 use unjinja_export::response_template::{Export, export, find};
 use unjinja_lint::{Finding, LintOptions, lint, lint_response_template, syntax_error};
@@ -23,7 +23,7 @@ pub fn verified_export(model: &Model, count: u32, seed: u64) -> Result<(Export, 
         let text = format!("{} is not supported; its gaps say why: {}", model.name(), model.gaps().join(" "));
         return Err(Failure::request(text));
     }
-    let verification = verify(model.parsed_template()?, model.spec(), count, seed);
+    let verification = verify_after_results(model.parsed_template()?, model.spec(), count, seed);
     let export = export(model.spec(), &verification).map_err(|problems| Failure::load(&problems))?;
     Ok((export, verification))
 }
@@ -62,7 +62,7 @@ impl Checked {
         }
         let mut findings = lint(&template, &options);
         if let (Some(response), Some(model)) = (&self.response, &model) {
-            let verification = verify(&template, model.spec(), self.count, 1);
+            let verification = verify_after_results(&template, model.spec(), self.count, 1);
             findings.extend(lint_response_template(response, &template, model.spec(), &verification));
         }
         findings

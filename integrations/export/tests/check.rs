@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 
 use serde_json::{Value, json};
-use unjinja_analyzer::{Naming, analyze, verify};
+use unjinja_analyzer::{Naming, analyze, verify_after_results};
 use unjinja_export::response_template::{FindingKind, ResponseTemplate, check, export};
 use unjinja_render::Template;
 
@@ -16,7 +16,7 @@ fn found(file: &str, response: &Value) -> Result<BTreeSet<FindingKind>, Failure>
     let text = fs::read_to_string(unjinja_testkit::root().join("templates").join(file))?;
     let template = Template::parse(file, &text)?;
     let spec = analyze(&template, &Naming::of_file(file))?;
-    let verification = verify(&template, &spec, 40, 1);
+    let verification = verify_after_results(&template, &spec, 40, 1);
     let response = ResponseTemplate::from_json(response)?;
     let findings = check(&response, &template, &spec, &verification);
     for finding in &findings {
@@ -57,7 +57,7 @@ fn calls_are_looked_for_ahead() -> Result<(), Failure> {
         let template = Template::parse(file, &text)?;
         let spec = analyze(&template, &Naming::of_file(file))?;
         assert!(spec.reasoning.ended_by_call, "{file}");
-        let export = export(&spec, &verify(&template, &spec, 40, 1))?;
+        let export = export(&spec, &verify_after_results(&template, &spec, 40, 1))?;
         let found_in = found(file, &export.json)?;
         assert!(!found_in.contains(&CallInReasoning) && !found_in.contains(&MentionedMarker), "{file} {found_in:?}");
     }
@@ -72,7 +72,7 @@ fn faults_of_calls_without_a_marker_are_found() -> Result<(), Failure> {
     let text = fs::read_to_string(unjinja_testkit::root().join("templates/bare_json.jinja"))?;
     let template = Template::parse("bare_json.jinja", &text)?;
     let spec = analyze(&template, &Naming::of_file("bare_json.jinja"))?;
-    let export = export(&spec, &verify(&template, &spec, 40, 1))?;
+    let export = export(&spec, &verify_after_results(&template, &spec, 40, 1))?;
     let found_in = found("bare_json.jinja", &export.json)?;
     assert!(found_in.is_superset(&BTreeSet::from([MentionedMarker, CutCall])), "{found_in:?}");
     Ok(())

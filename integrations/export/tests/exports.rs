@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use unjinja_analyzer::{Naming, analyze, verified, verify};
+use unjinja_analyzer::{Naming, analyze, verified, verify_after_results};
 use unjinja_export::response_template::{Loss, READER, ResponseTemplate, came_back, check, export};
 use unjinja_render::{SpecialTokens, Template};
 use unjinja_spec::{FormatSpec, Overlay};
@@ -129,7 +129,7 @@ fn arguments_that_quote_a_role_are_tried() -> Result<(), Failure> {
     let file = "args_marker.jinja";
     let template = Template::parse(file, &fs::read_to_string(unjinja_testkit::root().join("templates").join(file))?)?;
     let spec = analyze(&template, &Naming::of_file(file))?;
-    let mut verification = verify(&template, &spec, 5, 1);
+    let mut verification = verify_after_results(&template, &spec, 5, 1);
     verification.turns = verification.quoting.clone();
     verification.after_results.clear();
     let quoted = u32::try_from(verification.turns.len())?;
@@ -153,7 +153,7 @@ fn a_turn_after_a_result_is_read() -> Result<(), Failure> {
         {% if add_generation_prompt and messages[-1].role != 'tool' %}<assistant>{% endif %}";
     let template = Template::parse("results.jinja", text)?;
     let spec = analyze(&template, &Naming::of_file("results.jinja"))?;
-    let verification = verify(&template, &spec, 20, 1);
+    let verification = verify_after_results(&template, &spec, 20, 1);
     let after = u32::try_from(verification.after_results.len())?;
     assert!(after > 8, "{after}");
     let export = export(&spec, &verification)?;
@@ -177,7 +177,7 @@ fn an_end_that_is_not_known_is_told() -> Result<(), Failure> {
     let known = bare.clone().with_tokens(SpecialTokens { eos: Some("</s>".to_owned()), ..SpecialTokens::default() });
     for (template, is_told) in [(bare, true), (known, false)] {
         let spec = analyze(&template, &Naming::of_file("bare.jinja"))?;
-        let notes = export(&spec, &verify(&template, &spec, 5, 1))?.notes;
+        let notes = export(&spec, &verify_after_results(&template, &spec, 5, 1))?.notes;
         assert_eq!(notes.iter().any(|note| note.contains("eos_token")), is_told, "{notes:?}");
     }
     Ok(())
@@ -209,7 +209,7 @@ fn row(spec: &FormatSpec, corpus: &Path) -> Result<Row, Failure> {
 }
 
 fn tried(spec: &FormatSpec, template: &Template) -> Result<Row, Failure> {
-    let verification = verify(template, spec, CONVERSATIONS, 1);
+    let verification = verify_after_results(template, spec, CONVERSATIONS, 1);
     let (name, mut text) = (&spec.template.name, String::new());
     let export = match export(spec, &verification) {
         Ok(export) => export,

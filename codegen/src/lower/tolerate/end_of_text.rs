@@ -22,10 +22,10 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if tokens.is_empty() {
         return;
     }
-    let tail = |token| Literal { before: spec.turn.end.clone(), ..tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd) };
+    let tail = |token| tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd);
     let tails = tokens.into_iter().map(|token| match is_special(token) {
-        true => Expr::from(tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd)),
-        false => Expr::from(Literal { line: true, ..tail(token) }),
+        true => Expr::from(tail(token)),
+        false => Expr::from(on_its_line(spec, tail(token))),
     });
     let tails = Expr::Choice(tails.collect()).optional();
     turn.follow(&[PlanPart::End], tails);

@@ -139,9 +139,14 @@ pub(super) fn ends_before_more(spec: &Source<'_>) -> Vec<Literal> {
         of_turn_alone(spec, others.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
     let end = |core: String| tolerated(MarkerKey::TurnEnd, &core, Role::AfterEnd);
     let in_words = user_in_words(spec).filter(|_| MarkerText::new(&spec.turn.end).is_layout());
-    let in_words =
-        in_words.map(|header| Literal { line: true, before: spec.turn.end.clone(), ..end(header.core.to_owned()) });
+    let in_words = in_words.map(|header| on_its_line(spec, end(header.core.to_owned())));
     cores.into_iter().map(str::to_owned).chain(others).map(end).chain(in_words).collect()
+}
+
+/// A header that follows the end of a turn on a line of its own.
+pub(super) fn on_its_line(spec: &Source<'_>, header: Literal) -> Literal {
+    let end = &spec.turn.end;
+    Literal { line: true, before: end[end.trim_end().len()..].to_owned(), ..header }
 }
 
 /// Those of these texts that no other marker has, each once.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use unjinja_analyzer::verify;
+use unjinja_analyzer::verify_after_results;
 use unjinja_export::response_template::{attempts_after, export};
 use unjinja_render::Template;
 use unjinja_testkit::Failure;
@@ -37,7 +37,7 @@ pub fn after_results() -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
     for spec in specs()? {
         let text = unjinja_testkit::released_template(&corpus, &spec.template.sha256)?;
-        let verification = verify(&Template::parse(&spec.template.file, &text)?, &spec, 4, 1);
+        let verification = verify_after_results(&Template::parse(&spec.template.file, &text)?, &spec, 4, 1);
         let template = export(&spec, &verification)?.json;
         for attempt in verification.after_results.iter().flat_map(|after| attempts_after(&spec, after)) {
             let chunks = attempt.pieces.iter().map(|piece| (*piece).to_owned()).collect();

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use unjinja_analyzer::{Naming, analyze, verify};
+use unjinja_analyzer::{Naming, analyze, verify_after_results};
 use unjinja_export::response_template::{ResponseTemplate, came_back, export};
 use unjinja_render::Template;
 use unjinja_spec::Overlay;
@@ -65,7 +65,7 @@ fn tried(other: &Other) -> Result<(u32, u32, u32), Failure> {
             spec = Overlay::from_toml(&fs::read_to_string(&path)?, &name)?.apply(&spec)?;
         }
     }
-    let verification = verify(&template, &spec, CONVERSATIONS, 1);
+    let verification = verify_after_results(&template, &spec, CONVERSATIONS, 1);
     let theirs = ResponseTemplate::from_json(&other.template)?;
     let held = came_back(&theirs, &spec, &verification);
     let ours = export(&spec, &verification)?;

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
-use unjinja_analyzer::verify;
+use unjinja_analyzer::verify_after_results;
 use unjinja_export::response_template::{ReadCall, Reading, attempts, export};
 use unjinja_render::Template;
 use unjinja_testkit::Failure;
@@ -26,7 +26,8 @@ pub fn table() -> Result<Option<String>, Failure> {
         let (mut models, mut refused, mut held, mut tried) = (0, 0, 0, 0);
         for spec in specs()? {
             let text = unjinja_testkit::released_template(&corpus, &spec.template.sha256)?;
-            let verification = verify(&Template::parse(&spec.template.file, &text)?, &spec, CONVERSATIONS, 1);
+            let verification =
+                verify_after_results(&Template::parse(&spec.template.file, &text)?, &spec, CONVERSATIONS, 1);
             let template = for_servers(export(&spec, &verification)?.json);
             models += 1;
             let question = json!({"template": template, "prompt": "", "chunks": ["x"], "tools": []});

@@ -66,7 +66,7 @@ impl Export {
 /// Makes a response template and tries it with the conversations of a verification of the same spec.
 ///
 /// ```
-/// use unjinja_analyzer::{Naming, analyze, verify};
+/// use unjinja_analyzer::{Naming, analyze, verify_after_results};
 /// use unjinja_export::response_template::export;
 /// use unjinja_render::Template;
 ///
@@ -74,7 +74,7 @@ impl Export {
 ///     {% if add_generation_prompt %}<assistant>{% endif %}";
 /// let template = Template::parse("hello.jinja", text)?;
 /// let spec = analyze(&template, &Naming::of_file("hello.jinja"))?;
-/// let export = export(&spec, &verify(&template, &spec, 20, 1))?;
+/// let export = export(&spec, &verify_after_results(&template, &spec, 20, 1))?;
 /// assert_eq!((export.tried, export.held), (20, 20));
 /// assert_eq!(export.json["start_anchor"], "<assistant>");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
