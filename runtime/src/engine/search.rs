@@ -307,6 +307,8 @@ struct Probe {
     best: Option<usize>,
     /// What follows one of the waiting markers, as far as it was compared.
     confirming: Option<Confirming>,
+    /// The same of further waiting markers.
+    others: Vec<Confirming>,
 }
 
 /// What follows a marker, as far as it was compared with what confirms it.
@@ -353,7 +355,15 @@ fn goes_before(one: usize, other: usize, list: &MarkerRows) -> bool {
 
 impl Probe {
     fn new(at: usize, markers: &Markers) -> Self {
-        Self { at, read: 0, alive: all(markers.list().len()), waiting: 0, best: None, confirming: None }
+        Self {
+            at,
+            read: 0,
+            alive: all(markers.list().len()),
+            waiting: 0,
+            best: None,
+            confirming: None,
+            others: Vec::new(),
+        }
     }
 
     #[inline(never)]
@@ -440,14 +450,14 @@ impl Probe {
             Confirm::Next(cores) | Confirm::End(cores) => &**cores,
         };
         let new = || Confirming::new(index, cores.len());
-        // Only for one marker the progress is kept; the others are compared anew.
-        let mut other;
-        let so_far = match &mut self.confirming {
-            Some(so_far) if so_far.marker != index => {
-                other = new();
-                &mut other
+        let so_far = match (self.others.iter().position(|other| other.marker == index), &mut self.confirming) {
+            (Some(at), _) => &mut self.others[at],
+            (None, Some(first)) if first.marker != index => {
+                self.others.push(new());
+                let at = self.others.len() - 1;
+                &mut self.others[at]
             }
-            so_far => so_far.get_or_insert_with(new),
+            (None, first) => first.get_or_insert_with(new),
         };
         let wanted = Wanted { cores, context, from };
         let follows = so_far.follows(after, &wanted, marker.is_space(), last, work);
