@@ -36,9 +36,7 @@ fn next_headers<'s>(spec: &'s Source<'_>) -> impl Iterator<Item = &'s str> {
     let headers = [&spec.turn.assistant_start, &spec.turn.user_start].map(|text| MarkerText::new(text));
     let is_header = |header: &MarkerText<'_>| is_special(header.core) && !is_one_tag(header.core);
     let begins = headers.into_iter().filter(is_header).flat_map(MarkerText::beginnings);
-    // Where other messages end alike, the user's header alone shows that the turn is over.
+    // With the user's header the turn is over, and more may follow.
     let user = MarkerText::new(&spec.turn.user_start).core;
-    let tells = |end: &Literal| end.core.len() > user.len() && end.core.ends_with(user);
-    let tells = !user.is_empty() && ends_before_more(spec).iter().any(tells);
-    begins.filter(move |begin| !(tells && user.starts_with(begin))).chain(user_in_words(spec).map(|header| header.core))
+    begins.filter(move |begin| !user.starts_with(begin)).chain(user_in_words(spec).map(|header| header.core))
 }
