@@ -12,7 +12,7 @@ use crate::model::{FormatSpec, ReasoningMode};
 const REASONING_CONTENT: &str = "reasoning_content";
 
 /// All fields in which clients hand reasoning over: servers use the first two, and some templates read the third.
-const REASONING_FIELDS: [&str; 3] = [REASONING_CONTENT, "reasoning", "thinking"];
+pub const REASONING_FIELDS: [&str; 3] = [REASONING_CONTENT, "reasoning", "thinking"];
 
 /// The name that is given for the field where reasoning is passed as a content part of the type `thinking`.
 const PARTS: &str = "content.thinking";
@@ -93,6 +93,10 @@ impl Messages {
                     tags = Some([0..start.len(), block.len() - end.len()..block.len()]);
                     Some(after_text(block, said))
                 } else {
+                    // It stays in a field that the template does not read: there it is seen to be missing.
+                    if !reasoning.trim().is_empty() {
+                        message.insert(REASONING_CONTENT.to_owned(), reasoning.into());
+                    }
                     // The template writes an empty block by itself, or none, and the layout after it.
                     said.map(|said| said.as_str().map_or(said.clone(), |text| text.trim_start().into()))
                 }
@@ -150,10 +154,10 @@ fn take_reasoning(message: &mut Map<String, Value>, carrier: &Carrier) -> Option
         return None;
     }
     let field = REASONING_FIELDS.into_iter().find(|field| message.get(*field).is_some_and(is_reasoning))?;
-    match message.shift_remove(field) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    }
+    let taken = message.shift_remove(field)?;
+    // Some servers send it in two fields.
+    message.retain(|name, value| !REASONING_FIELDS.contains(&name.as_str()) || *value != taken);
+    taken.as_str().map(str::to_owned)
 }
 
 fn is_reasoning(value: &Value) -> bool {
