@@ -120,6 +120,8 @@ fn reasoning_goes_where_the_template_takes_it() -> Result<(), SpecError> {
     let mut spec = spec(Messages::default())?;
     let given = || json!([{"role": "assistant", "reasoning": "Hm.", "content": "Yes."}]);
     let twice = json!([{"role": "assistant", "reasoning": "Hm.", "reasoning_content": "Hm.", "content": "Yes."}]);
+    spec.reasoning.field = "reasoning".to_owned();
+    assert_eq!(handed(&spec, twice.clone()), given());
     spec.reasoning.field = "thought".to_owned();
     assert_eq!(handed(&spec, twice), handed(&spec, given()));
     assert_eq!(handed(&spec, given()), json!([{"role": "assistant", "thought": "Hm.", "content": "Yes."}]));

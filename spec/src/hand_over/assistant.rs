@@ -146,18 +146,16 @@ fn after_text(before: String, content: Option<Value>) -> Value {
     }
 }
 
-/// Takes the reasoning out of a message; `None` if there is none, or if its field is the one that the template reads.
+/// Takes the reasoning out of a message; `None` if there is none, or if its field is the one that the template reads. Some servers send it
+/// in two fields: one is left.
 fn take_reasoning(message: &mut Map<String, Value>, carrier: &Carrier) -> Option<String> {
-    if let Carrier::Field(field) = carrier
-        && message.get(field).is_some_and(is_reasoning)
-    {
-        return None;
-    }
-    let field = REASONING_FIELDS.into_iter().find(|field| message.get(*field).is_some_and(is_reasoning))?;
-    let taken = message.shift_remove(field)?;
-    // Some servers send it in two fields.
-    message.retain(|name, value| !REASONING_FIELDS.contains(&name.as_str()) || *value != taken);
-    taken.as_str().map(str::to_owned)
+    let is_said = |field: &&str| message.get(*field).is_some_and(is_reasoning);
+    let own = Some(carrier.field()).filter(is_said);
+    let field = own.or_else(|| REASONING_FIELDS.into_iter().find(is_said))?;
+    let taken = message.get(field)?.clone();
+    let is_other = |name: &str| REASONING_FIELDS.contains(&name) && own != Some(name);
+    message.retain(|name, value| !is_other(name) || *value != taken);
+    taken.as_str().filter(|_| own.is_none()).map(str::to_owned)
 }
 
 fn is_reasoning(value: &Value) -> bool {
