@@ -6,12 +6,9 @@ use std::fmt;
 
 use serde_json::Value;
 use unjinja_render::{Encoding, Field, FieldPart, Origin};
-use unjinja_spec::FormatSpec;
+use unjinja_spec::{FormatSpec, REASONING_FIELDS};
 
 use crate::prompt::LabelledPrompt;
-
-/// The fields in which a message may carry reasoning, beside that of the spec.
-const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// What a prompt may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -109,8 +106,9 @@ impl Written<'_> {
     fn message(&mut self, path: &str, message: &Value, is_current: bool) {
         let role = message["role"].as_str().unwrap_or_default();
         let field = self.spec.reasoning.field.as_str();
-        let mut reasoning = REASONING.into_iter().chain([field]);
-        let reasoning = reasoning.find_map(|field| Some((field, message.get(field)?.as_str()?)));
+        // What the template reads counts first; servers send the same reasoning in several fields.
+        let said = |field| Some((field, message.get(field)?.as_str().filter(|text| !text.is_empty())?));
+        let reasoning = std::iter::once(field).chain(REASONING_FIELDS).find_map(said);
         if let Some((field, text)) = reasoning.filter(|_| is_current && role == "assistant") {
             let place = format!("{path}.{field}");
             if !self.shows(&place, text) {
@@ -123,7 +121,10 @@ impl Written<'_> {
         for (at, part) in content.as_array().into_iter().flatten().enumerate() {
             texts.extend(part["text"].as_str().map(|text| (format!("{place}[{at}].text"), text)));
         }
-        if texts.iter().any(|(place, text)| !self.shows(place, self.kept(role, text))) {
+        if is_current && texts.iter().any(|(place, text)| !self.shows(place, self.split(role, text).0)) {
+            self.lacks(MissingKind::Reasoning, role, &place);
+        }
+        if texts.iter().any(|(place, text)| !self.shows(place, self.split(role, text).1)) {
             let id = ["tool_call_id", "name"].into_iter().find_map(|key| message[key].as_str());
             match role {
                 "tool" => self.lacks(MissingKind::Result, id.unwrap_or("tool"), path),
@@ -143,11 +144,13 @@ impl Written<'_> {
         }
     }
 
-    /// The part of a content that is no reasoning.
-    fn kept<'t>(&self, role: &str, text: &'t str) -> &'t str {
-        let end = self.spec.reasoning.end.trim();
+    /// The reasoning of a content, and the rest of it.
+    fn split<'t>(&self, role: &str, text: &'t str) -> (&'t str, &'t str) {
+        let [start, end] = [&self.spec.reasoning.start, &self.spec.reasoning.end].map(|tag| tag.trim());
         let is_marked = role == "assistant" && !end.is_empty();
-        text.rsplit_once(end).filter(|_| is_marked).map_or(text, |(_, rest)| rest)
+        let (thought, rest) = text.rsplit_once(end).filter(|_| is_marked).unwrap_or(("", text));
+        let thought = thought.trim_start();
+        (thought.strip_prefix(start).unwrap_or(thought), rest)
     }
 
     /// Whether a text is there; of a text that was encoded, whether anything of it is.

@@ -123,9 +123,35 @@ const LOSE: &[(&str, &str)] = &[
     ),
     (
         "reasoning before the result of a call is left out, or that of a turn whose content is empty",
-        "Apriel-1.6-15b-Thinker-fixed froggeric-qwen-fixed-chat-templates-v18-patches lfm2.5-vl-450m microsoft-optimind-sft-hub \
-         motif-technologies-motif-2-12.7b-reasoning-hub deepseek-ai-deepseek-v4-ik-llama.cpp-d96e \
-         deepseek-v4-dsml-chat-template-llama-factory-2a6b deepseek-v4-dsml-chat-template-llama-factory jinjatemplates-js1-node-llama-cpp",
+        "Apriel-1.6-15b-Thinker-fixed froggeric-qwen-fixed-chat-templates-v18-patches lfm2.5-vl-450m \
+         microsoft-optimind-sft-hub motif-technologies-motif-2-12.7b-reasoning-hub \
+         deepseek-ai-deepseek-v4-ik-llama.cpp-d96e jinjatemplates-js1-node-llama-cpp NVIDIA-Nemotron-Nano-v2 \
+         Qwen-QwQ-32B kat-v1 lfm2-ovms skt-a.x-k1-hub qwen-qwq-32b-llm-prompt-templates",
+    ),
+    (
+        "reasoning is read from no field; beside calls it is cut out of the content, or the content is not written",
+        "section_tags deepseek-ai-DeepSeek-R1-Distill-Llama-8B deepseek-ai-DeepSeek-R1-Distill-Qwen-32B \
+         deepseek-ai-DeepSeek-V3.1 aletheia-bench-dpo-think-14b-hub \
+         ayodele01-gemma-4-e4b-gemini-3.1-pro-reasoning-distill-hub deepseek-r1-0528 deepseek-r1-ollama-hfjs \
+         deepseek-v3.1 deepseek-v3.2-exp-xinference deepseek-v3.2 deepseekr1-vllm-habanaai deepseekr1-vllm \
+         deepseekv31-sglang deepseekv31-vllm deepseekv32-sglang exaone4-axolotl gemma4-asf0-patches \
+         gemma4-enable-thinking-pastebin-patches jetbrains-mellum2-12b-a2.5b-instruct-hub \
+         nvidia-llama-3-3-nemotron-super-49b-v1-5-hub qwq-32b typhoon-ai-typhoon2.1-gemma3-4b-hub \
+         chat-template-gemma4-jinja chat-templates-18-unsloth-2026.10.9 \
+         deepseek-ai-deepseek-r1-distill-qwen-32b-llama.cpp-jet exaone4-axolotl-9909 exaone4-axolotl-aea6 \
+         exaone4-axolotl-d32b gemma4-axolotl gemma4-coderforge-chat-template-automodel \
+         jinjatemplates-js5-node-llama-cpp jinjatemplates-js6-node-llama-cpp \
+         random-github-guy-almost-working-gemma4-jinja-45e2 random-github-guy-almost-working-gemma4-jinja \
+         resolvechatwrapper.test-js16-node-llama-cpp",
+    ),
+    (
+        "an overlay names the reasoning, and nothing says that the content beside calls keeps it",
+        "moonshotai-Kimi-K2 moonshotai-kimi-k2-instruct-hub k2-wip-no-reasoning-ik-llama.cpp \
+         kimi-k2-instruct-ik-llama.cpp tokenizer-0-rtp-llm tokenizer-rtp-llm",
+    ),
+    (
+        "reasoning that is written into the content is lost in a turn with calls after another one",
+        "deepseekv3-trl deepseek-v3-axolotl r1-rllm-3565",
     ),
     ("messages of the role `tool` are not written", "granite-3.0-1b-a400m-instruct glm4-vllm"),
     (
@@ -135,8 +161,9 @@ const LOSE: &[(&str, &str)] = &[
     ("calls are lost after another call", "command-a-axolotl"),
     ("a variable is undefined", "fireworks-ai-llama-3-firefunction-v2"),
     (
-        "the template fails: a number is joined with a text, or a field of no namespace is set",
-        "microsoft-frogmini-14b-2510-hub mirothinker",
+        "the template fails: a number is joined with a text, a field of no namespace is set, a generator is written as JSON, or the name \
+         of a tool is read outside of its function",
+        "microsoft-frogmini-14b-2510-hub mirothinker llama-cpp-deepseek-r1 deepseekr1-sglang",
     ),
 ];
 
@@ -154,7 +181,10 @@ fn call(at: usize) -> Value {
 fn returned(reasoning: bool, content: bool, calls: &[usize]) -> Vec<Value> {
     let mut message = json!({"role": "assistant", "content": if content { "Dunvask looks." } else { "" }});
     if reasoning {
-        message["reasoning_content"] = "Skelmor wonders.".into();
+        // Some servers send it in two fields.
+        for field in ["reasoning_content", "reasoning"] {
+            message[field] = "Skelmor wonders.".into();
+        }
     }
     let next = json!({"role": "user", "content": "And now?"});
     if calls.is_empty() {
@@ -223,23 +253,24 @@ fn what_a_parser_returns_is_taken_back() -> Result<(), Failure> {
         paths.extend(files(&folder.to_string_lossy(), "jinja")?);
     }
     let loader = Loader::new().cache(analyses()?);
-    let (mut count, mut wrong, mut new) = (0, 0, Vec::new());
+    let (mut count, mut known, mut wrong) = (0, BTreeMap::<String, String>::new(), Vec::new());
     for path in sample(paths, ASKED) {
         let Ok(model) = loader.from_file(&path) else { continue };
         count += 1;
-        let lost = lost(&model);
-        if lost.is_empty() {
-            continue;
-        }
-        wrong += 1;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        match LOSE.iter().find(|(_, names)| names.split(' ').any(|known| known == name)) {
-            Some((why, _)) => println!("{name}: {why}"),
-            None => new.push(format!("{name}:\n    {}", lost.join("\n    "))),
+        let lost = lost(&model).join("\n    ");
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some((why, _)) = LOSE.iter().find(|(_, names)| names.split(' ').any(|listed| listed == name)) {
+            println!("{name}: {why}");
+            // Folders may have templates of one name.
+            known.entry(name).or_default().push_str(&lost);
+        } else if !lost.is_empty() {
+            wrong.push(format!("{name} loses:\n    {lost}"));
         }
     }
-    println!("{} of {count} templates take back what their parsers return", count - wrong);
-    assert!(new.is_empty(), "not taken back:\n{}", new.join("\n"));
-    assert!(count >= 4 && wrong * 12 <= count, "{wrong} of {count} templates lose something");
+    println!("{} of {count} templates take back what their parsers return", count - known.len() - wrong.len());
+    let stale = known.iter().filter(|(_, lost)| lost.is_empty());
+    wrong.extend(stale.map(|(name, _)| format!("{name} is listed, and loses nothing")));
+    assert!(wrong.is_empty(), "not as the list says:\n{}", wrong.join("\n"));
+    assert!(count >= 4, "{count} templates were asked");
     Ok(())
 }

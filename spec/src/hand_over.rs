@@ -15,7 +15,7 @@ use crate::functions::FunctionsForm;
 use crate::messages::{ContentForm, Messages, SystemPlace};
 use crate::model::{CallIdPosition, FormatSpec};
 
-pub use assistant::Carrier;
+pub use assistant::{Carrier, REASONING_FIELDS};
 use calls::Calls;
 use forms::{append_text, content_form, text_of};
 use shape::shaped;
@@ -27,18 +27,21 @@ impl FormatSpec {
     ///
     /// The messages are those of OpenAI's API. A message that [`parse`](unjinja_runtime::parse) returned, serialized, is one of
     /// them: it then renders as the turn that was parsed. What is changed, each only if the spec says so:
-    /// - Reasoning moves to the field that the template reads, or into the content, between its markers.
+    /// - Reasoning moves to the field that the template reads, or into the content, between its markers. Beside calls it stays in
+    ///   `reasoning_content` where the template would not write it from the content.
     /// - Content becomes a text or a list of typed parts. An assistant's message that only calls tools gets an empty content,
     ///   null, or none.
     /// - Arguments become an object or JSON text. A call is written with the keys `type`, `id`, `function`, in this order.
     ///   Arguments that are cut short are closed.
     /// - Ids of a form that the template refuses are replaced, together with those of the results that name them.
     /// - A result gets the name of its function. If every call of a turn has a result, the results come in the order of the calls:
-    ///   several results of one call as they were sent, results of no call of this turn after the others. Otherwise they stay in
-    ///   the order in which they were sent.
-    /// - Where a message has one call, each further one gets a message of its own, after the result of the call before it.
-    /// - Calls that the template does not write are written into the content.
+    ///   several results of one call as they were sent, results of no call of this turn after the others. If a call has none, they
+    ///   stay in the order in which they were sent.
+    /// - Where a message has one call, each further one gets a message of its own. The results of a call come after it, whether or
+    ///   not every call has one.
+    /// - Calls that the template does not write are written into the content, if it is a text.
     /// - Content next to calls that the template loses or refuses gets a message of its own, or becomes the end of the reasoning.
+    ///   Reasoning that is written into contents moves with it.
     /// - A system message moves to the front, or into the next message of the user.
     ///
     /// ```
@@ -64,7 +67,7 @@ impl FormatSpec {
         if let Some(Value::Array(messages)) = variables.get_mut("messages") {
             let given = std::mem::take(messages);
             let mut conversation = Conversation::new(self);
-            *messages = conversation.messages(shaped(&self.messages, given));
+            *messages = conversation.messages(shaped(self, given));
             tags = conversation.tags;
         }
         self.messages.set_functions(variables);
@@ -225,14 +228,19 @@ impl<'s> Conversation<'s> {
         };
         let mut handed = self.calls.handed(calls);
         let mut markers = Vec::new();
+        // A content that is no text, as with an image, stays; the template then does not show the calls.
+        let said = match message.get("content") {
+            None | Some(Value::Null) => Some(String::new()),
+            Some(content) => text_of(content),
+        };
         if self.spec.messages.calls_in_content
             && !handed.is_empty()
+            && let Some(said) = said
             && let Some(calls) = Written::of(&self.spec.tools, &handed)
         {
-            let said = message.get("content").and_then(text_of).unwrap_or_default();
             let shifted = |marker: Range<usize>| marker.start + said.len()..marker.end + said.len();
             markers.extend(calls.markers.into_iter().filter(|marker| !marker.is_empty()).map(shifted));
-            message.insert("content".to_owned(), self.spec.messages.content(said + &calls.text));
+            message.insert("content".to_owned(), (said + &calls.text).into());
             handed.clear();
         }
         let start = self.spec.reasoning.start.trim();

@@ -119,7 +119,11 @@ fn contents_take_the_form_of_the_template() -> Result<(), SpecError> {
 fn reasoning_goes_where_the_template_takes_it() -> Result<(), SpecError> {
     let mut spec = spec(Messages::default())?;
     let given = || json!([{"role": "assistant", "reasoning": "Hm.", "content": "Yes."}]);
+    let twice = json!([{"role": "assistant", "reasoning": "Hm.", "reasoning_content": "Hm.", "content": "Yes."}]);
+    spec.reasoning.field = "reasoning".to_owned();
+    assert_eq!(handed(&spec, twice.clone()), given());
     spec.reasoning.field = "thought".to_owned();
+    assert_eq!(handed(&spec, twice), handed(&spec, given()));
     assert_eq!(handed(&spec, given()), json!([{"role": "assistant", "thought": "Hm.", "content": "Yes."}]));
     spec.reasoning.field = "content.thinking".to_owned();
     let parts = json!([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."}]);
@@ -135,9 +139,15 @@ fn reasoning_goes_where_the_template_takes_it() -> Result<(), SpecError> {
     assert_eq!(handed(&spec, twice)[0], json!({"role": "assistant", "content": "<think>\nHm.\n</think>\n\nYes."}));
     // With calls, only where the template keeps it: others lose the call.
     let called = || json!([{"role": "assistant", "reasoning_content": "Hm.", "tool_calls": [call("a", json!({}))]}]);
-    assert_eq!(handed(&spec, called())[0]["content"], "");
+    // It stays beside the content, where it is seen to be missing.
+    let all = handed(&spec, called());
+    assert_eq!((&all[0]["content"], &all[0]["reasoning_content"]), (&json!(""), &json!("Hm.")));
     spec.messages.reasoning_with_calls = true;
-    assert_eq!(handed(&spec, called())[0]["content"], "<think>\nHm.\n</think>\n\n");
+    let all = handed(&spec, called());
+    assert_eq!(
+        (&all[0]["content"], &all[0]["reasoning_content"]),
+        (&json!("<think>\nHm.\n</think>\n\n"), &Value::Null)
+    );
     // A call after white space is a call after an empty block, which the template writes by itself.
     let empty =
         json!([{"role": "assistant", "reasoning_content": "\n", "content": "", "tool_calls": [call("a", json!({}))]}]);
@@ -256,6 +266,17 @@ fn turns_with_calls_take_the_shape_of_the_template() -> Result<(), SpecError> {
         let said = message(json!({"content": "Look.", "reasoning_content": "Hm."}));
         assert_eq!(order(&thinks(with(way))?, json!([said])), expected);
     }
+    // Servers send reasoning in two fields: the content goes to the one that is read.
+    let mut thought = thinks(with(ContentWithCalls::InReasoning))?;
+    thought.reasoning.field = "thought".to_owned();
+    let both = message(json!({"content": "Look.", "reasoning_content": "Hm.", "thought": "Hm."}));
+    assert_eq!(handed(&thought, json!([both]))[0]["thought"], "Hm.\n\nLook.");
+    // Reasoning that is written into contents stays before the content.
+    thought.messages = with(ContentWithCalls::Apart);
+    thought.reasoning.field.clear();
+    let said = message(json!({"content": "Look.", "reasoning": "Hm."}));
+    let expected = ["<think>\nHm.\n</think>\n\nLook.", r#""a"+"b""#];
+    assert_eq!(order(&thought, json!([said])), expected);
     let alone = message(json!({"content": "Look."}));
     assert_eq!(order(&thinks(with(ContentWithCalls::InReasoning))?, json!([alone])), [r#"Look.+"a"+"b""#]);
     Ok(())
@@ -304,17 +325,41 @@ fn calls_that_the_template_does_not_write_are_content() -> Result<(), unjinja_te
     spec.reasoning.field.clear();
     spec.reasoning.mode = ReasoningMode::TagBased;
     (spec.reasoning.start, spec.reasoning.end) = ("<think>".to_owned(), "</think>".to_owned());
-    spec.tools = toml::from_str(
-        "format = 'json_native'\nname_field = 'n'\nargs_field = 'a'\nper_call_start = '<c>'\nper_call_end = '</c>'",
-    )?;
-    let said = json!([{"role": "assistant", "reasoning_content": "Hm.", "content": "Look. ", "tool_calls": [call("a", json!({"day": "</c>"}))]}]);
-    let mut variables = Map::from_iter([("messages".to_owned(), said)]);
-    let tags = spec.hand_over(&mut variables);
-    let content = variables["messages"][0]["content"].as_str().unwrap_or_default();
-    assert_eq!(content, r#"<think>Hm.</think>Look. <c>{"n": "rain", "a": {"day": "</c>"}}</c>"#);
-    let written: Vec<&str> = tags[0].ranges.iter().map(|range| &content[range.clone()]).collect();
-    assert_eq!(written, ["<think>", "</think>", "<c>", "</c>"]);
-    assert!(tags[0].ranges.last().is_some_and(|last| last.end == content.len()));
+    let native =
+        "format = 'json_native'\nname_field = 'n'\nargs_field = 'a'\nper_call_start = '<c>'\nper_call_end = '</c>'";
+    let tagged = "format = 'tag_with_tagged'\nper_call_start = '<c>'\nper_call_end = '</c>'\nfunction.name_prefix = '<'\n\
+        function.name_suffix = '>'\nfunction.close = '</${name}>'\narguments.name_prefix = '<a='\n\
+        arguments.name_suffix = '>'\narguments.value_suffix = '</a>'";
+    for (tools, name, expected, markers) in [
+        (native, "rain", r#"<c>{"n": "rain", "a": {"day": "</c>"}}</c>"#, vec!["<c>", "</c>"]),
+        // A name is no marker, wherever it is written.
+        (
+            tagged,
+            "x<|im_end|>",
+            "<c><x<|im_end|>><a=day></c></a></x<|im_end|>></c>",
+            vec!["<c><", "><a=", ">", "</a></", "></c>"],
+        ),
+    ] {
+        spec.tools = toml::from_str(tools)?;
+        for form in [ContentForm::Text, ContentForm::Parts] {
+            spec.messages.content = form;
+            let call = json!({"function": {"name": name, "arguments": {"day": "</c>"}}});
+            let said =
+                json!([{"role": "assistant", "reasoning_content": "Hm.", "content": "Look. ", "tool_calls": [call]}]);
+            let mut variables = Map::from_iter([("messages".to_owned(), said)]);
+            let tags = spec.hand_over(&mut variables);
+            let content = &variables["messages"][0]["content"];
+            let content = content.as_str().or(content[0]["text"].as_str()).unwrap_or_default();
+            assert_eq!(content, format!("<think>Hm.</think>Look. {expected}"));
+            let written: Vec<&str> = tags[0].ranges.iter().map(|range| &content[range.clone()]).collect();
+            assert_eq!(written, [vec!["<think>", "</think>"], markers.clone()].concat());
+            assert!(tags[0].ranges.last().is_some_and(|last| last.end == content.len()));
+        }
+    }
+    // Calls do not replace an image.
+    let image = json!([{"type": "text", "text": "Look. "}, {"type": "image"}]);
+    let all = handed(&spec, json!([{"role": "assistant", "content": image, "tool_calls": [call("a", json!({}))]}]));
+    assert_eq!((&all[0]["content"], all[0]["tool_calls"].as_array().map(Vec::len)), (&image, Some(1)));
     Ok(())
 }
 

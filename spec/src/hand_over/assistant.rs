@@ -12,7 +12,7 @@ use crate::model::{FormatSpec, ReasoningMode};
 const REASONING_CONTENT: &str = "reasoning_content";
 
 /// All fields in which clients hand reasoning over: servers use the first two, and some templates read the third.
-const REASONING_FIELDS: [&str; 3] = [REASONING_CONTENT, "reasoning", "thinking"];
+pub const REASONING_FIELDS: [&str; 3] = [REASONING_CONTENT, "reasoning", "thinking"];
 
 /// The name that is given for the field where reasoning is passed as a content part of the type `thinking`.
 const PARTS: &str = "content.thinking";
@@ -93,6 +93,10 @@ impl Messages {
                     tags = Some([0..start.len(), block.len() - end.len()..block.len()]);
                     Some(after_text(block, said))
                 } else {
+                    // It stays in a field that the template does not read: there it is seen to be missing.
+                    if !reasoning.trim().is_empty() {
+                        message.insert(REASONING_CONTENT.to_owned(), reasoning.into());
+                    }
                     // The template writes an empty block by itself, or none, and the layout after it.
                     said.map(|said| said.as_str().map_or(said.clone(), |text| text.trim_start().into()))
                 }
@@ -142,18 +146,16 @@ fn after_text(before: String, content: Option<Value>) -> Value {
     }
 }
 
-/// Takes the reasoning out of a message; `None` if there is none, or if its field is the one that the template reads.
+/// Takes the reasoning out of a message; `None` if there is none, or if its field is the one that the template reads. Some servers send it
+/// in two fields: one is left.
 fn take_reasoning(message: &mut Map<String, Value>, carrier: &Carrier) -> Option<String> {
-    if let Carrier::Field(field) = carrier
-        && message.get(field).is_some_and(is_reasoning)
-    {
-        return None;
-    }
-    let field = REASONING_FIELDS.into_iter().find(|field| message.get(*field).is_some_and(is_reasoning))?;
-    match message.shift_remove(field) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    }
+    let is_said = |field: &&str| message.get(*field).is_some_and(is_reasoning);
+    let own = Some(carrier.field()).filter(is_said);
+    let field = own.or_else(|| REASONING_FIELDS.into_iter().find(is_said))?;
+    let taken = message.get(field)?.clone();
+    let is_other = |name: &str| REASONING_FIELDS.contains(&name) && own != Some(name);
+    message.retain(|name, value| !is_other(name) || *value != taken);
+    taken.as_str().filter(|_| own.is_none()).map(str::to_owned)
 }
 
 fn is_reasoning(value: &Value) -> bool {

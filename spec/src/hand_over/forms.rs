@@ -50,17 +50,23 @@ pub(super) fn append_text(message: &mut Map<String, Value>, text: &str, before: 
 /// Arguments in this form.
 pub(super) fn arguments_in(form: ArgumentsForm, arguments: Value) -> Value {
     match (form, arguments) {
-        (ArgumentsForm::Object, Value::String(text)) => object(&text),
-        (ArgumentsForm::Object, Value::Null) => json!({}),
-        (ArgumentsForm::Object, object @ Value::Object(_)) => object,
-        // Arguments are an object. What is none is kept as one of them.
-        (ArgumentsForm::Object, other) => json!({"arguments": other}),
+        (ArgumentsForm::Object, arguments) => arguments_object(arguments).into(),
         (ArgumentsForm::Text, Value::String(text)) => match cut_short(&text) {
             true => close_json(&text).into(),
             false => text.into(),
         },
         (ArgumentsForm::Text, Value::Null) => "{}".into(),
         (ArgumentsForm::Text, arguments) => arguments.to_string().into(),
+    }
+}
+
+/// Arguments as an object. What is none is kept as one of them.
+pub(super) fn arguments_object(arguments: Value) -> Map<String, Value> {
+    match arguments {
+        Value::String(text) => object(&text),
+        Value::Null => Map::new(),
+        Value::Object(object) => object,
+        other => Map::from_iter([("arguments".to_owned(), other)]),
     }
 }
 
@@ -71,14 +77,14 @@ fn cut_short(text: &str) -> bool {
 
 /// Arguments as an object. Broken arguments come back from clients, because they were delivered to them. What is cut short is
 /// closed; what is not JSON, or not an object, is kept as a text.
-fn object(arguments: &str) -> Value {
+fn object(arguments: &str) -> Map<String, Value> {
     let text = if cut_short(arguments) { &close_json(arguments) } else { arguments };
     let value = serde_json::from_str::<Value>(text).ok();
     // Some clients encode twice.
     let inner = value.as_ref().and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
     match inner.filter(Value::is_object).or(value) {
-        Some(Value::Object(object)) => Value::Object(object),
-        Some(Value::Null) => json!({}),
-        _ => json!({"arguments": arguments}),
+        Some(Value::Object(object)) => object,
+        Some(Value::Null) => Map::new(),
+        _ => Map::from_iter([("arguments".to_owned(), arguments.into())]),
     }
 }

@@ -4,12 +4,14 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
+use super::assistant::REASONING_FIELDS;
 use super::calls::{call_id, id_text};
 use super::forms::text_of;
-use crate::messages::{ContentWithCalls, Messages};
+use crate::messages::ContentWithCalls;
+use crate::model::FormatSpec;
 
 /// Puts the turns with calls of a conversation into the shape that the template reads.
-pub(super) fn shaped(needs: &Messages, given: Vec<Value>) -> Vec<Value> {
+pub(super) fn shaped(spec: &FormatSpec, given: Vec<Value>) -> Vec<Value> {
     let mut list = Vec::with_capacity(given.len());
     let mut rest = given.into_iter().peekable();
     while let Some(mut message) = rest.next() {
@@ -22,10 +24,10 @@ pub(super) fn shaped(needs: &Messages, given: Vec<Value>) -> Vec<Value> {
         };
         let results = std::iter::from_fn(|| rest.next_if(|next| next["role"] == "tool")).collect();
         let results = in_order(&calls, results);
-        if let Some(before) = apart(needs, &mut message) {
+        if let Some(before) = apart(spec, &mut message) {
             list.push(before);
         }
-        if !needs.one_call || calls.len() < 2 {
+        if !spec.messages.one_call || calls.len() < 2 {
             list.push(message);
             list.extend(results.into_iter().map(|(_, result)| result));
             continue;
@@ -85,15 +87,26 @@ fn said(content: Value) -> Value {
 
 /// Separates the content from the calls of a message, as far as the template does not take it with them. Returns the message that
 /// comes before.
-fn apart(needs: &Messages, message: &mut Value) -> Option<Value> {
+fn apart(spec: &FormatSpec, message: &mut Value) -> Option<Value> {
     let text = message.get("content").and_then(text_of).filter(|text| !text.trim().is_empty())?;
-    match needs.content_with_calls {
+    match spec.messages.content_with_calls {
         ContentWithCalls::Kept => None,
-        ContentWithCalls::Apart => Some(said(message["content"].take())),
+        ContentWithCalls::Apart => {
+            let mut before = said(message["content"].take());
+            // A template that reads no field takes reasoning in contents only; the model wrote it before the content.
+            if let (true, Some(message)) = (spec.reasoning.field.is_empty(), message.as_object_mut()) {
+                for (field, reasoning) in REASONING_FIELDS.iter().filter_map(|field| message.shift_remove_entry(*field))
+                {
+                    before[field] = reasoning;
+                }
+            }
+            Some(before)
+        }
         ContentWithCalls::InReasoning => {
-            let fields = ["reasoning_content", "reasoning", "thinking"];
+            // What the template reads counts first.
+            let own = spec.reasoning.field.as_str();
             let is_said = |field: &&str| message[*field].as_str().is_some_and(|text| !text.trim().is_empty());
-            let field = fields.into_iter().find(is_said)?;
+            let field = std::iter::once(own).chain(REASONING_FIELDS).find(is_said)?;
             message[field] = format!("{}\n\n{text}", message[field].as_str().unwrap_or_default()).into();
             message["content"] = Value::Null;
             None

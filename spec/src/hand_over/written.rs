@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::forms::arguments_in;
-use crate::messages::ArgumentsForm;
+use super::forms::arguments_object;
 use crate::model::{CallIdPosition, ToolFormat, Tools};
+use crate::tag::REPEATED_NAME;
 
 /// A call that is to be written.
 struct WrittenCall<'c> {
@@ -18,9 +18,7 @@ struct WrittenCall<'c> {
 impl<'c> WrittenCall<'c> {
     fn of(call: &'c Value) -> Option<Self> {
         let function = &call["function"];
-        let Value::Object(arguments) = arguments_in(ArgumentsForm::Object, function["arguments"].clone()) else {
-            return None;
-        };
+        let arguments = arguments_object(function["arguments"].clone());
         Some(Self { name: function["name"].as_str()?, id: call["id"].as_str(), arguments })
     }
 }
@@ -34,7 +32,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// `None` if the spec does not say enough to write calls.
+    /// `None` if the spec does not say enough to write calls. Arguments that are no object are written as `{"arguments": "TEXT"}`.
     pub(super) fn of(tools: &Tools, calls: &[Value]) -> Option<Self> {
         let arguments = &tools.arguments;
         let is_open = arguments.nested || !arguments.quote.is_empty() || !arguments.type_prefix.is_empty();
@@ -59,7 +57,18 @@ impl Written {
     fn markers(&mut self, texts: &[&str]) {
         let start = self.text.len();
         self.text.extend(texts.iter().copied());
-        self.markers.push(start..self.text.len());
+        match self.markers.last_mut().filter(|last| last.end == start) {
+            Some(last) => last.end = self.text.len(),
+            None => self.markers.push(start..self.text.len()),
+        }
+    }
+
+    /// A marker that may repeat the call's name. The name is no marker: a conversation may give it any text.
+    fn marker_with_name(&mut self, marker: &str, name: &str) {
+        for (at, piece) in marker.split(REPEATED_NAME).enumerate() {
+            self.text.push_str(if at > 0 { name } else { "" });
+            self.markers(&[piece]);
+        }
     }
 
     fn call(&mut self, tools: &Tools, call: &WrittenCall<'_>) -> Option<()> {
@@ -71,8 +80,8 @@ impl Written {
         }
         self.markers(&[&function.name_prefix]);
         self.text.push_str(call.name);
-        let after_name = function.name_suffix.replace("${name}", call.name);
-        self.markers(&[&after_name, &arguments.start]);
+        self.marker_with_name(&function.name_suffix, call.name);
+        self.markers(&[&arguments.start]);
         match tools.format {
             ToolFormat::None | ToolFormat::JsonNative => return None,
             ToolFormat::TagWithJson => self.text.push_str(&literal(&Value::Object(call.arguments.clone()), python)),
@@ -83,8 +92,8 @@ impl Written {
                 }
             }
         }
-        let close = function.close.replace("${name}", call.name);
-        self.markers(&[&arguments.end, &close]);
+        self.markers(&[&arguments.end]);
+        self.marker_with_name(&function.close, call.name);
         Some(())
     }
 
