@@ -157,24 +157,24 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         let prepared = Prepared::of(&source, arguments)?;
         let config = configs.of(&source.path)?;
         let mut findings = of_template(&source, &prepared, found, &config, arguments);
-        let wants = arguments.fix || arguments.diff;
-        let mended = if wants { prepared.repaired(&findings, &arguments.rule) } else { None };
+        // Only people are told how much --fix would repair: that has to be tried.
+        let counts = arguments.format == LintFormat::Human && !ui.quiet && mend::can_write(&source);
+        let tries = arguments.fix || arguments.diff || counts;
+        let mended = if tries { prepared.repaired(&findings, &arguments.rule) } else { None };
         progress.inc(1);
-        if let Some(repaired) = mended {
-            if arguments.diff {
+        match mended {
+            None => {}
+            Some(repaired) if arguments.diff => {
                 changed += 1;
                 progress.suspend(|| mend::diff(&source, &repaired))?;
-            } else {
+            }
+            Some(repaired) if arguments.fix => {
                 mend::write(&source, &repaired, ui)?;
                 source.text = repaired.source;
                 findings = of_template(&source, &Prepared::of(&source, arguments)?, found, &config, arguments);
             }
+            Some(repaired) => fixable += findings.iter().filter(|it| repaired.rules.contains(&it.rule)).count(),
         }
-        // Only people are told how much can be repaired: that has to be tried.
-        let counts = arguments.format == LintFormat::Human && !wants && !ui.quiet;
-        let repaired = if counts { prepared.repaired(&findings, &[]) } else { None };
-        let is_repaired = |finding: &&Finding| repaired.as_ref().is_some_and(|it| it.rules.contains(&finding.rule));
-        fixable += findings.iter().filter(is_repaired).count();
         all.push(Checked { source, response: response.map(|(path, _)| path), findings });
     }
     progress.finish_and_clear();
@@ -292,7 +292,11 @@ impl Prepared {
     /// The template with repairs of these findings, if there are any. Some repairs are only made for rules that are named.
     fn repaired(&self, findings: &[Finding], named: &[Rule]) -> Option<Repaired> {
         let rules = findings.iter().map(|finding| finding.rule);
-        let rules: Vec<Rule> = rules.filter(|rule| !fix_changes_prompts(*rule) || named.contains(rule)).collect();
+        let is_tried = |rule: &Rule| can_fix(*rule) && (!fix_changes_prompts(*rule) || named.contains(rule));
+        let rules: Vec<Rule> = rules.filter(is_tried).collect();
+        if rules.is_empty() {
+            return None;
+        }
         let repaired = fix(self.template.as_ref().ok()?, &self.options, &rules);
         (!repaired.rules.is_empty()).then_some(repaired)
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use unjinja_build::{Source, SourceExt};
 use unjinja_render::{Follows, RenderOptions, Template};
@@ -42,13 +42,21 @@ pub(crate) struct Arguments {
     only_context: bool,
     /// Whose render this is. `transformers-5.24` changes messages as its `apply_chat_template` does: null keys go, and reasoning has
     /// each of its names. `jinja2` hands them over unchanged; it is the default with `--jsonl` and `--only-context`.
-    #[arg(long = "as", value_name = "WHOSE", value_parser = ["transformers-5.24", "jinja2"])]
-    follows: Option<String>,
+    #[arg(long = "as", value_name = "WHOSE", value_enum)]
+    follows: Option<Whose>,
     /// Tell the template the local time. Else `strftime_now` tells noon of 15 January 2026, so that the output does not depend on the day.
     #[arg(long)]
     now: bool,
     #[command(flatten)]
     parser: ParserArgs,
+}
+
+/// Whose render is followed.
+#[derive(Clone, Copy, ValueEnum)]
+enum Whose {
+    #[value(name = "transformers-5.24")]
+    Transformers,
+    Jinja2,
 }
 
 /// A rendered conversation.
@@ -64,10 +72,11 @@ pub(crate) struct Document {
 
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let whole = arguments.only_context || arguments.jsonl;
-    let follows = match arguments.follows.as_deref() {
-        Some("jinja2") => Follows::Jinja2,
+    let follows = match arguments.follows {
+        Some(Whose::Jinja2) => Follows::Jinja2,
+        Some(Whose::Transformers) => Follows::Transformers5_24,
         None if whole => Follows::Jinja2,
-        _ => Follows::NEWEST,
+        None => Follows::NEWEST,
     };
     let only_context = arguments.only_context || (arguments.jsonl && follows == Follows::Jinja2);
     let mut options = RenderOptions::new().only_context(only_context).follow(follows);

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use unjinja_render::Template;
+
 use crate::conversation::Conversation;
 use crate::model::Model;
 use crate::prompt::LabelledPrompt;
@@ -64,13 +66,18 @@ impl Model {
     }
 
     /// The control tokens at which the model stops although they begin the next message: where no text ends a turn. `turns` are those of
-    /// [`written_by_model`](Self::written_by_model), which do not have them.
+    /// [`written_by_model`](Self::written_by_model), which do not have them. There are none where the template ends a turn with an
+    /// `eos_token` that is not known: the model stops there, and the prompt does not show it.
     pub fn stops(
         &self,
         prompt: &LabelledPrompt,
         turns: &[Vec<Range<usize>>],
         tokens: &[Range<usize>],
     ) -> Vec<Range<usize>> {
+        let reads_eos = |template: &Template| template.variables().contains("eos_token");
+        if self.spec().tokens.eos.is_none() && self.parsed_template().is_ok_and(reads_eos) {
+            return Vec::new();
+        }
         written::stops(self.spec(), &prompt.text, turns, tokens)
     }
 

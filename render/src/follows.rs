@@ -21,7 +21,8 @@ use crate::error::{Fault, Outcome};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Follows {
-    /// Jinja2, in the environment of transformers: the template gets the messages as they are. So did transformers up to 5.20.
+    /// Jinja2 with the functions and filters of transformers, without its sandbox: the template gets the messages as they are, as with
+    /// transformers up to 5.20. It may change values and use the filter `from_json`.
     #[default]
     Jinja2,
     /// `apply_chat_template` of transformers 5.24:

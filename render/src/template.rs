@@ -157,7 +157,8 @@ pub struct Rendered {
     /// The steps that the render took; see [`Limits::fuel`].
     pub steps: u64,
     /// Why transformers refuses to render this, in words, where the text is rendered here: a method that changes a value (its sandbox
-    /// forbids them), a filter that it does not have, or a template that fails because `tools` is None.
+    /// forbids them), a filter that it does not have, a name of a namespace that begins with `_`, or a template that fails because
+    /// `tools` is None.
     pub refused_by_transformers: Option<String>,
 }
 

@@ -103,8 +103,13 @@ fn messages_are_handed_over_as_transformers_does() -> Result<(), Failure> {
         let template = Template::parse("t", source)?;
         for (follows, expected) in [(Follows::Transformers5_24, transformers), (Follows::Jinja2, jinja2)] {
             let context = json!({"messages": messages});
-            let text = template.render_with(&context, &RenderOptions::new().follow(follows)).result.ok();
+            let rendered = template.render_with(&context, &RenderOptions::new().follow(follows));
+            let text = rendered.result.ok();
             assert_eq!(text.as_deref(), expected, "{source} with {messages} as {}", follows.name());
+            // What is refused because of the template, and not of the messages, is told where it is not refused.
+            if follows == Follows::Jinja2 && ![shows, "."].contains(&source) {
+                assert!(rendered.refused_by_transformers.is_some(), "{source}");
+            }
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::SourceError;
 use crate::names::{self, STDIN, split_variant};
@@ -15,6 +15,8 @@ const PIPE_LIMIT: u64 = 64 << 20;
 
 /// The file in which a model describes its tokenizer.
 const CONFIG: &str = "tokenizer_config.json";
+/// Special tokens that a config of older tokenizers lacks.
+const MAP: &str = "special_tokens_map.json";
 
 /// How many first bytes are looked at to tell the kind of a file whose name does not say it.
 const SNIFFED: u64 = 64;
@@ -109,7 +111,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<Source>, SourceError> {
     // Any `.jinja` file in a model's folder is a template for this model.
     let has_model = names::is_of_model(path) || names::is_jinja(path);
     let is_config = path.file_name().is_some_and(|name| name == CONFIG);
-    if !has_model || !is_config && sources.iter().any(has_tokens) {
+    let is_complete = if is_config { !sibling(path, MAP).is_file() } else { sources.iter().any(has_tokens) };
+    if !has_model || is_complete {
         return Ok(sources);
     }
     let config = sibling_config(path);
@@ -180,12 +183,17 @@ fn kind_of(path: &Path, start: &[u8]) -> FileKind {
 /// files or they cannot be read, because the template is complete without its tokens.
 fn sibling_config(path: &Path) -> String {
     let read = |name: &str| {
-        let path = names::model_folder(path).join(name);
+        let path = sibling(path, name);
         let file = File::open(&path).ok();
         file.and_then(|file| text::read(&path, file).ok()).unwrap_or_default()
     };
     let config = read(CONFIG);
-    json::with_map(&config, &read("special_tokens_map.json")).unwrap_or(config)
+    json::with_map(&config, &read(MAP)).unwrap_or(config)
+}
+
+/// A file of the same model.
+fn sibling(path: &Path, name: &str) -> PathBuf {
+    names::model_folder(path).join(name)
 }
 
 fn variants(sources: &[Source]) -> Vec<&str> {

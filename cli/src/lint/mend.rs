@@ -13,12 +13,16 @@ use crate::{input, visible};
 /// The unchanged lines around a change.
 const AROUND: usize = 2;
 
+/// Whether the file of a template holds nothing else.
+pub(super) fn can_write(source: &Source) -> bool {
+    !input::is_stdin(&source.path)
+        && source.variant.is_none()
+        && std::fs::read_to_string(&source.path).is_ok_and(|text| text == source.text)
+}
+
 /// Writes the repaired template, if its file holds nothing else.
 pub(super) fn write(source: &Source, repaired: &Repaired, ui: Ui) -> Done {
-    let is_whole = !input::is_stdin(&source.path)
-        && source.variant.is_none()
-        && std::fs::read_to_string(&source.path).is_ok_and(|text| text == source.text);
-    if !is_whole {
+    if !can_write(source) {
         let cause = "--fix writes files that hold a template and nothing else; save the template as a .jinja file, or use --diff";
         return Err(Failure::Input(format!("{}: {cause}", source.place())));
     }

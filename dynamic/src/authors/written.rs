@@ -135,7 +135,7 @@ fn ends_turns(spec: &FormatSpec) -> bool {
 }
 
 /// The control tokens with which the next messages begin and at which the model stops, because no text ends a turn. The model writes
-/// them. `turns` and `tokens` are in order.
+/// them, but not the header of its own next message.
 pub(super) fn stops(
     spec: &FormatSpec,
     text: &str,
@@ -145,11 +145,13 @@ pub(super) fn stops(
     if ends_turns(spec) {
         return Vec::new();
     }
+    let own = spec.turn.assistant_start.trim();
     let stop = |turn: &Vec<Range<usize>>| {
         let end = turn.last()?.end;
-        let next = tokens.get(tokens.partition_point(|token| token.start < end))?;
+        let next = tokens.iter().filter(|token| token.start >= end).min_by_key(|token| token.start)?;
         let is_bos = || spec.tokens.bos.as_deref() == text.get(next.clone());
-        (text.get(end..next.start)?.trim().is_empty() && !is_bos()).then(|| next.clone())
+        let is_own = || !own.is_empty() && text.get(next.start..).is_some_and(|rest| rest.starts_with(own));
+        (text.get(end..next.start)?.trim().is_empty() && !is_bos() && !is_own()).then(|| next.clone())
     };
     turns.iter().filter_map(stop).collect()
 }

@@ -87,9 +87,24 @@ fn lint_here(subject: &Subject, analysed: Result<(), AnalyzeError>, options: &Li
     round_trip::run(subject, &mut findings);
     findings.extend(subject.refused_by_transformers().map(|(context, why)| {
         let message = format!("transformers refuses a conversation that other engines render: {why}.");
-        let help =
-            "write it without that: `{% set list = list + [item] %}` for `append`, `if tools` before a loop over them";
-        Finding::new(rules::TRANSFORMERS_REFUSES, message, help).with(context, "a prompt", format!("an error: {why}"))
+        Finding::new(rules::TRANSFORMERS_REFUSES, message, instead(&why)).with(
+            context,
+            "a prompt",
+            format!("an error: {why}"),
+        )
     }));
     findings
+}
+
+/// What to write instead of what transformers refuses.
+fn instead(why: &str) -> &'static str {
+    const INSTEAD: &[(&str, &str)] = &[
+        ("`from_json`", "use the value as it is, such as `arguments` that are an object"),
+        ("begins with `_`", "give it another name"),
+        ("is None", "ask `if tools` or `if documents` before the template uses them"),
+    ];
+    let found = INSTEAD.iter().find(|(part, _)| why.contains(part)).map(|(_, instead)| *instead);
+    found.unwrap_or(
+        "keep the value in a namespace and set it anew, as in `{% set ns.list = ns.list + [item] %}` for `append`",
+    )
 }

@@ -2,10 +2,11 @@
 //! that the linter tried renders as before, those with the fault render as the same conversation without it, the finding is gone,
 //! and there is no new one.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use unjinja_render::{Template, with_big_stack};
 
 use unjinja_export::training::{PrefixState, prefix_state_of};
+use unjinja_spec::EmptyContent;
 
 use super::conversation::{Conversation, words};
 use super::examine::found;
@@ -79,13 +80,14 @@ fn fix_here(template: &Template, options: &LintOptions, rules: &[Rule]) -> Repai
             *tried = next;
         }
     };
-    for repair in REPAIRS.iter().filter(|repair| rules.contains(&repair.rule)) {
-        let next = tried.repaired(repair, options);
-        take(repair.rule, next, &mut tried);
-    }
+    // First, so that it is the change that `export` makes of the same source.
     if rules.contains(&PREFIX_CHANGES) {
         let next = tried.keeping_prefix(options);
         take(PREFIX_CHANGES, next, &mut tried);
+    }
+    for repair in REPAIRS.iter().filter(|repair| rules.contains(&repair.rule)) {
+        let next = tried.repaired(repair, options);
+        take(repair.rule, next, &mut tried);
     }
     repaired
 }
@@ -182,7 +184,7 @@ impl Tried {
     }
 }
 
-/// Conversations with answers and calls at several places, with and without text, before and after results.
+/// Conversations with answers, calls and reasoning at several places, with and without text, before and after results.
 fn kinds(subject: &Subject) -> Vec<Value> {
     let plain = subject.plain;
     let [user, again] = [plain.user(), plain.message("user", words::USER2)];
@@ -202,9 +204,24 @@ fn kinds(subject: &Subject) -> Vec<Value> {
             turns.push(vec![user.clone(), two, first.clone(), second, one, first, plain.answer(), again.clone()]);
         }
     }
+    let without_reasoning = turns.len();
+    if let Some(field) = subject.reasoning_field() {
+        let thought = |mut message: Value| {
+            message[field] = words::REASONING.into();
+            message
+        };
+        let alone = thought(plain.message("assistant", ""));
+        turns.push(vec![user.clone(), alone.clone(), again.clone(), alone.clone()]);
+        if let Some(calls) = subject.calls {
+            let call = thought(calls.with_empty(EmptyContent::Empty).call());
+            turns.push(vec![user, call.clone(), calls.result(0), alone, again, call]);
+        }
+    }
     let mut kinds = Vec::new();
-    for messages in turns {
-        for conversation in [Conversation::of(messages.clone()), Conversation::of(messages).with_tools()] {
+    for (at, messages) in turns.into_iter().enumerate() {
+        let variables = if at < without_reasoning { Map::new() } else { subject.reasoning_on() };
+        let conversation = Conversation { variables, ..Conversation::of(messages) };
+        for conversation in [conversation.clone(), conversation.with_tools()] {
             kinds.extend([subject.context(&conversation), subject.context(&conversation.prompting())]);
         }
     }

@@ -30,7 +30,7 @@ const fn repair(rule: Rule, edits: fn(&str) -> Vec<String>, spoil: &'static [Cha
 pub(super) const REPAIRS: &[Repair] = &[
     repair(rules::NULL_CONTENT, or_empty, &[content_is_null], content_is_empty),
     repair(rules::MISSING_CONTENT, or_empty, &[content_is_missing], content_is_empty),
-    repair(rules::REASONING_ALONE, or_empty, &[content_is_null], content_is_empty),
+    repair(rules::REASONING_ALONE, or_empty, &[nothing_but_reasoning], content_is_empty),
     repair(rules::EMPTY_TOOL_CALLS, if_tool_calls, &[calls_are_null, calls_are_empty], no_empty_calls),
     repair(rules::EMPTY_TOOLS, if_tools, &[tools_are_null, tools_are_empty], no_empty_tools),
     repair(rules::DEVELOPER_ROLE, developer_too, &[system_is_developer], developer_is_system),
@@ -194,6 +194,17 @@ fn calling(context: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>>
 
 fn content_is_null(context: &mut Value) {
     for message in calling(context).filter(|message| is_empty(message)) {
+        message.insert("content".to_owned(), Value::Null);
+    }
+}
+
+/// Of the assistant's messages with a field that is neither text nor calls.
+fn nothing_but_reasoning(context: &mut Value) {
+    let reasons = |message: &Map<String, Value>| {
+        message.get("role").is_some_and(|role| role == "assistant")
+            && message.keys().any(|key| !["role", "content", "tool_calls"].contains(&key.as_str()))
+    };
+    for message in messages(context).filter(|message| reasons(message) && is_empty(message)) {
         message.insert("content".to_owned(), Value::Null);
     }
 }

@@ -150,5 +150,15 @@ fn advice_fits_the_format() -> Result<(), Failure> {
         let help = help(source, rule)?;
         assert!(help.contains(expected), "{rule}: {help}");
     }
+    let refused = [
+        ("{% set l = [] %}{% set _ = l.append(1) %}", "ns.list + [item]"),
+        ("{% set _ = '1' | from_json %}", "the value as it is"),
+        ("{% set ns = namespace(_a=1) %}", "another name"),
+        ("{% for tool in tools %}{% endfor %}", "`if tools`"),
+    ];
+    for (start, expected) in refused {
+        let help = help(&format!("{start}{sound}"), "transformers-refuses")?;
+        assert!(help.contains(expected), "{start}: {help}");
+    }
     Ok(())
 }

@@ -107,7 +107,7 @@ fn findings_are_complete(found: &FindingsByTemplate) {
 /// prompt is at another time.
 const NO_PROMPT: &[&str] = &["not-read-back", "value-changed", "value-can-end-early", "date-dependent"];
 
-/// Whoever renders the conversation of a finding with the template alone, as `unjinja render` does, sees what the linter saw.
+/// Whoever renders the conversation of a finding with the template alone, as `unjinja render --as jinja2` does, sees what the linter saw.
 fn findings_can_be_repeated(corpus: &Path, found: &FindingsByTemplate) -> Result<(), Failure> {
     let mut problems = String::new();
     let (mut repeated, mut placed) = (0, 0);

@@ -89,6 +89,15 @@ fn a_fault_at_several_places_is_repaired_at_all_or_none() -> Result<(), Failure>
             .map(|place| repaired.source.matches(place).count());
         assert_eq!(left, if id == "text-arguments" { [0, 2] } else { [2, 0] }, "{}", repaired.source);
     }
+    // Reasoning without content is tried in the last turn and in those before it.
+    let block = "{% if message.reasoning_content and not message.tool_calls %}<think>{{ message.reasoning_content }}</think>{% if loop.last %}\
+        {{ 'L' + message.content }}{% else %}{{ 'P' + message.content }}{% endif %}{% else %}{{ message.content or ''";
+    let thinks = template("message.content", &calls)
+        .replace("{{ message.content", block)
+        .replace("\n{%- for call", "{% endif %}\n{%- for call");
+    let named: Vec<_> = RULES.iter().copied().filter(|rule| rule.id == "reasoning-without-content").collect();
+    let both = fix(&Template::parse("chat.jinja", &thinks)?, &LintOptions::default(), &named);
+    assert_eq!(both.source.matches("' + (message.content or '')").count(), 2, "{}", both.source);
     // Where one place cannot be repaired, all are left.
     let hidden = source.replace(
         "{%- else %}<|call|>{{ call.function.name }}:{{ call.function.arguments | tojson }}",
@@ -113,7 +122,8 @@ fn a_block_that_comes_and_goes_is_kept() -> Result<(), Failure> {
     let before = lint(&given, &LintOptions::default());
     assert!(before.iter().any(|finding| finding.rule.id == "prefix-changes"), "{before:?}");
     let repaired = repaired(&source)?;
-    assert!(rules(&repaired).contains(&"prefix-changes"), "{}", repaired.source);
+    // It comes first: `export` makes the change of the source that was given.
+    assert_eq!(rules(&repaired)[..2], ["prefix-changes", "text-arguments"], "{}", repaired.source);
     let PrefixState::Repairable { source: kept, .. } = prefix_state_of(&given, None) else {
         return Err("no repair".into());
     };

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::error::{Fault, Outcome};
+use crate::error::Outcome;
 use crate::labels::Encoding;
 use crate::run::{Run, VALUE_BYTES};
 use crate::value::types::{Dict, Entry, List, Namespace, Range, Value, View};
@@ -118,9 +118,8 @@ impl Namespace {
     }
 
     pub(crate) fn set(&self, run: &Run, name: &Arc<str>, value: Value) -> Outcome<()> {
-        if run.as_transformers && name.starts_with('_') {
-            let why = format!("a namespace takes no attribute that begins with `_`: `{name}`; rename it");
-            return Err(Fault::new(why));
+        if name.starts_with('_') {
+            run.refused_by_transformers("namespace")?;
         }
         let mut attrs = self.attrs.borrow_mut();
         run.steps(attrs.len() as u64 / 8)?;

@@ -28,6 +28,10 @@ const HEADERS: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<|as
     {% if loop.first or loop.previtem.role != 'assistant' %}<|user|>{% endif %}\n{{ m.content }}{% endif %}{% endfor %}\
     {% if add_generation_prompt %}<|assistant|>{% endif %}";
 
+/// No text ends a turn, and each message begins with its own header.
+const HEADER_EACH: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<|assistant|>{{ m.content }}\
+    {% else %}<|user|>{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+
 /// An answer is trimmed, as by many templates.
 const TRIMMED: &str = "{% for m in messages %}<|{{ m.role }}|>{{ m.content | trim }}<|end|>\n{% endfor %}\
     {% if add_generation_prompt %}<|assistant|>{% endif %}";
@@ -62,7 +66,10 @@ fn mask(encoder: &Encoder, conversation: &Conversation) -> Result<(String, Vec<b
 
 /// What the model writes, its turns between bars.
 fn written(encoder: &Encoder) -> Result<String, Failure> {
-    let (text, mask) = mask(encoder, &Conversation::new(with_call()))?;
+    between(mask(encoder, &Conversation::new(with_call()))?)
+}
+
+fn between((text, mask): (String, Vec<bool>)) -> Result<String, Failure> {
     let mut found = Vec::new();
     for (at, byte) in text.bytes().enumerate().filter(|(at, _)| mask[*at]) {
         if at == 0 || !mask[at - 1] {
@@ -91,6 +98,14 @@ fn the_token_at_which_the_model_stops_is_the_models() -> Result<(), Failure> {
     let tokens = ["<tool_call>", "</tool_call>", "<|user|>", "<|assistant|>", "<|observation|>"];
     for added in [&tokens[..0], &tokens[..2], &tokens[2..], &tokens] {
         assert_eq!(written(&with_tokens(HEADERS, added)?.0)?, expected, "{added:?}");
+    }
+    // Its own next header is not, nor what begins a message after a token that is not known.
+    let each = HEADER_EACH.replace("content }}{% else", "content + eos_token }}{% else");
+    for (template, expected) in [(HEADER_EACH, "/yes/no<|user|>"), (&each, "/yes/no")] {
+        let encoder = with_tokens(template, &["<|user|>", "<|assistant|>"])?.0;
+        let answer = |text: &str| json!({"role": "assistant", "content": text});
+        let turns = json!([user("a"), answer("yes"), answer("no"), user("b")]);
+        assert_eq!(between(mask(&encoder, &Conversation::new(turns))?)?, expected, "{template}");
     }
     // A role that the template writes with a capital letter begins a header too.
     let capitals =

@@ -158,7 +158,8 @@ fn sample(template: &ResponseTemplate, spec: &FormatSpec) -> Example {
     Example { output, in_pieces: false, expected, read }
 }
 
-/// How many conversations of a verification come back, turns after results of calls among them, when a reader reads them with a template, which may be anybody's.
+/// How many conversations of a verification come back when a reader reads them with a template, which may be anybody's. Turns after
+/// results of calls are among them.
 #[must_use]
 pub fn came_back(template: &ResponseTemplate, spec: &FormatSpec, verification: &Verification) -> u32 {
     let held = verification.turns.iter().filter(|turn| lost(template, spec, turn).is_none()).count();
