@@ -173,9 +173,8 @@ impl Model {
     /// Those of [`render`](Self::render).
     pub fn prompt(&self, conversation: &Conversation) -> Result<Prompt, ModelError> {
         let before = self.render(&conversation.clone().generation_prompt(false))?;
-        let prompt = self.render_labelled(conversation)?;
-        let missing = self.missing(&prompt);
-        Ok(Prompt::new(prompt.text, &before, self.spec(), missing))
+        let text = self.render(conversation)?;
+        Ok(Prompt::new(text, &before, self.clone(), conversation.clone()))
     }
 
     /// What a conversation hands over and its prompt lacks: tools, calls, results, contents, and reasoning of the present turn. A

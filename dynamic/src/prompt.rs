@@ -1,11 +1,15 @@
 //! A rendered prompt, and where in it the assistant's turn begins.
 
+use std::fmt;
+
 use serde_json::Value;
 use unjinja_render::{Clock, Labels};
 use unjinja_runtime::{Channel, Event, Interpreter, Options, Stream};
-use unjinja_spec::{FormatSpec, TurnMarkers, WrittenTags};
+use unjinja_spec::{TurnMarkers, WrittenTags};
 
+use crate::conversation::Conversation;
 use crate::missing::Missing;
+use crate::model::Model;
 
 /// A rendered prompt. The parser has to know how it ends, because the model's output begins there: it may already open the
 /// reasoning.
@@ -22,23 +26,40 @@ use crate::missing::Missing;
 /// assert_eq!(message.content, "Good morning!");
 /// # Ok::<(), unjinja_dynamic::ModelError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Prompt {
     text: String,
     /// The offset of the turn.
     turn: usize,
-    missing: Vec<Missing>,
+    /// What was rendered. It is rendered again, with labels, for who asks what is missing.
+    model: Model,
+    conversation: Conversation,
 }
+
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prompt").field("text", &self.text).field("turn", &self.turn()).finish_non_exhaustive()
+    }
+}
+
+/// Two prompts are equal if they have the same text and the turn begins in the same place.
+impl PartialEq for Prompt {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, self.turn) == (&other.text, other.turn)
+    }
+}
+
+impl Eq for Prompt {}
 
 impl Prompt {
     /// `before` is the same conversation without a generation prompt.
-    pub(crate) fn new(text: String, before: &str, spec: &FormatSpec, missing: Vec<Missing>) -> Self {
-        let turn = text.len() - spec.begun_by(&text, before).len();
-        Self { text, turn, missing }
+    pub(crate) fn new(text: String, before: &str, model: Model, conversation: Conversation) -> Self {
+        let turn = text.len() - model.spec().begun_by(&text, before).len();
+        Self { text, turn, model, conversation }
     }
 
     /// What the conversation hands over and the prompt lacks, because the template does not write it. Reasoning of earlier turns is not
-    /// among it: templates leave it out on purpose.
+    /// among it: templates leave it out on purpose. This renders the conversation once more, with the origin of each byte.
     ///
     /// ```
     /// use serde_json::json;
@@ -50,8 +71,9 @@ impl Prompt {
     /// assert_eq!(prompt.missing()[0].to_string(), "tool:run");
     /// # Ok::<(), unjinja_dynamic::ModelError>(())
     /// ```
-    pub fn missing(&self) -> &[Missing] {
-        &self.missing
+    pub fn missing(&self) -> Vec<Missing> {
+        let labelled = self.model.render_labelled(&self.conversation);
+        labelled.map(|prompt| self.model.missing(&prompt)).unwrap_or_default()
     }
 
     /// All of it: what the model reads.

@@ -228,8 +228,8 @@ fn lost(model: &Model) -> Vec<String> {
             Err(error) => error.to_string().lines().next().unwrap_or_default().to_owned(),
             Ok(prompt) => {
                 // A template may print no tools: that is no matter of messages.
-                let missing = prompt.missing().iter().filter(|one| one.kind != MissingKind::Tool);
-                let names: Vec<String> = missing.map(ToString::to_string).collect();
+                let missing = prompt.missing().into_iter().filter(|one| one.kind != MissingKind::Tool);
+                let names: Vec<String> = missing.map(|one| one.to_string()).collect();
                 let at = |text: &str| prompt.text().rfind(text);
                 match calls.len() == 2 && at("Osktarn0") > at("Osktarn1") {
                     _ if !names.is_empty() => names.join(", "),

@@ -68,7 +68,11 @@ fn asked(model: &Model, objects: &Objects, mut arguments: Arguments) -> Result<C
 
 /// A prompt, for JavaScript.
 pub(crate) fn value(prompt: &Prompt) -> Value {
+    #[cfg(feature = "full")]
     let missing: Vec<String> = prompt.missing().iter().map(ToString::to_string).collect();
+    // Labels would make the small module a twentieth larger.
+    #[cfg(not(feature = "full"))]
+    let missing = Value::Null;
     json!({ "text": prompt.text(), "turn": prompt.turn(), "missing": missing })
 }
 
