@@ -18,9 +18,9 @@ pub(super) fn offered(root: &RequestValue<'_>, unread: &mut Unread) -> Result<(T
     for message in root.get_list("messages")? {
         changes.read(&message.value["content"], unread);
     }
-    let kind = |tool: &Value| tool["type"].as_str().unwrap_or_default().to_owned();
     // Nobody can search where Anthropic would: all tools are offered then.
-    let is_searched = given.iter().any(|tool| kind(tool.value).starts_with("tool_search_tool_"));
+    let searches = |kind: &str| kind.starts_with("tool_search_tool_");
+    let is_searched = given.iter().any(|tool| tool.value["type"].as_str().is_some_and(searches));
     let mut list = Vec::new();
     for place in &given {
         let name = place.value["name"].as_str().unwrap_or_default();
@@ -100,6 +100,17 @@ struct Changes<'v> {
 }
 
 impl<'v> Changes<'v> {
+    /// Reads what a search found. Others write results, so nothing else in one changes the tools.
+    fn search(&mut self, blocks: &'v Value, unread: &mut Unread) {
+        for block in blocks.as_array().into_iter().flatten() {
+            match block["type"].as_str().unwrap_or_default() {
+                "tool_reference" => self.found.extend(block["tool_name"].as_str()),
+                kind @ ("tool_addition" | "tool_removal") => unread.leave_out(kind),
+                _ => {}
+            }
+        }
+    }
+
     /// Reads the blocks of a content, or of what a block holds.
     fn read(&mut self, blocks: &'v Value, unread: &mut Unread) {
         for block in blocks.as_array().into_iter().flatten() {
@@ -107,8 +118,8 @@ impl<'v> Changes<'v> {
             let name = tool["name"].as_str().or_else(|| tool["definition"]["name"].as_str());
             match (block["type"].as_str().unwrap_or_default(), name) {
                 ("tool_reference", _) => self.found.extend(block["tool_name"].as_str()),
-                ("tool_result", _) => self.read(&block["content"], unread),
-                ("tool_search_tool_result", _) => self.read(&block["content"]["tool_references"], unread),
+                ("tool_result", _) => self.search(&block["content"], unread),
+                ("tool_search_tool_result", _) => self.search(&block["content"]["tool_references"], unread),
                 ("compaction", _) => self.read(&block["tool_changes"], unread),
                 ("tool_addition", Some(name)) => {
                     self.removed.remove(name);

@@ -53,7 +53,7 @@ pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, trace: Tra
             guard.model_is(&begun.model);
             match begun.stream {
                 true => streamed(state, api, guard, begun),
-                false => whole(&state, api, guard, begun).await,
+                false => whole(&state, api, guard, begun, Ok).await,
             }
         }
     }
@@ -98,7 +98,13 @@ async fn counted(state: &Arc<State>, api: Api, body: HeldBody) -> Result<u64, Re
 }
 
 /// Does everything up to the first piece, or for a stream up to where a client has to hear something.
-async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body: HeldBody) -> Result<Begun, Refusal> {
+pub(crate) async fn begin(
+    state: &Arc<State>,
+    api: Api,
+    since: Instant,
+    trace: Trace,
+    body: HeldBody,
+) -> Result<Begun, Refusal> {
     let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
     let (Asked { served, prepared, include_usage, responses, custom, mut told }, room) =
         aside(room, move || read(&shared, api, parse(&body.bytes)?)).await?;
@@ -252,9 +258,7 @@ fn render(
     if config.missing == MissingParts::Refuse {
         served.tools.refused(&missing)?;
     }
-    // A header has few characters.
-    let header = |c: char| if c.is_ascii_alphanumeric() || "_-.:".contains(c) { c } else { '_' };
-    let missing = missing.iter().map(|one| one.to_string().chars().map(header).take(80).collect()).collect();
+    let missing = missing.iter().map(ToString::to_string).collect();
     let system = prepared.late_system.place(served.model.spec(), &prompt)?;
     let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unenforced)?;
     if !unchecked.is_empty() {
