@@ -41,8 +41,16 @@ pub(super) fn offered(root: &RequestValue<'_>, unread: &mut Unread) -> Result<(T
 /// The function in the place of a tool; `None` for a tool that Anthropic runs, or of an unknown type.
 fn function(tool: &Value, unread: &mut Unread) -> Option<Value> {
     let text = |says: &str| json!({"type": "string", "description": says});
-    let range =
-        json!({"type": "array", "items": {"type": "integer"}, "description": "The first and the last line to view."});
+    let mut edits = json!({
+        "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert"]},
+        "path": text("The file or folder."),
+        "view_range": {"type": "array", "items": {"type": "integer"}, "description": "The first and the last line to view."},
+        "file_text": text("create: the text of the file."),
+        "old_str": text("str_replace: the text to replace, which the file has once."),
+        "new_str": text("str_replace: the text in its place."),
+        "insert_line": {"type": "integer", "description": "insert: the line after which to insert; 0 for the beginning."},
+        "insert_text": text("insert: the text."),
+    });
     let (says, properties, required) = match tool["type"].as_str().unwrap_or("custom") {
         "custom" => return Some(tool.clone()),
         "bash_20241022" | "bash_20250124" => (
@@ -50,36 +58,15 @@ fn function(tool: &Value, unread: &mut Unread) -> Option<Value> {
             json!({"command": text("The command."), "restart": {"type": "boolean", "description": "Start the shell anew."}}),
             json!([]),
         ),
-        "text_editor_20250728" => (
-            "Views, creates and edits files.",
-            json!({
-                "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert"]},
-                "path": text("The file or folder."),
-                "view_range": range,
-                "file_text": text("create: the text of the file."),
-                "old_str": text("str_replace: the text to replace, which the file has once."),
-                "new_str": text("str_replace: the text in its place."),
-                "insert_line": {"type": "integer", "description": "insert: the line after which to insert; 0 for the beginning."},
-                "insert_text": text("insert: the text."),
-            }),
-            json!(["command", "path"]),
-        ),
-        "memory_20250818" => (
-            "Views and changes the files below /memories, in which notes are kept between conversations.",
-            json!({
-                "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert", "delete", "rename"]},
-                "path": text("The file or folder; rename has old_path and new_path."),
-                "view_range": range,
-                "file_text": text("create: the text of the file."),
-                "old_str": text("str_replace: the text to replace."),
-                "new_str": text("str_replace: the text in its place."),
-                "insert_line": {"type": "integer", "description": "insert: the line after which to insert; 0 for the beginning."},
-                "insert_text": text("insert: the text."),
-                "old_path": text("rename: the path."),
-                "new_path": text("rename: the new path."),
-            }),
-            json!(["command"]),
-        ),
+        "text_editor_20250728" => ("Views, creates and edits files.", edits, json!(["command", "path"])),
+        "memory_20250818" => {
+            edits["command"]["enum"] = json!(["view", "create", "str_replace", "insert", "delete", "rename"]);
+            edits["path"] = text("The file or folder; rename has old_path and new_path.");
+            edits["old_path"] = text("rename: the path.");
+            edits["new_path"] = text("rename: the new path.");
+            let says = "Views and changes the files below /memories, in which notes are kept between conversations.";
+            (says, edits, json!(["command"]))
+        }
         other => {
             unread.leave_out(other);
             return None;

@@ -8,7 +8,7 @@ use axum::http::Response;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
-use unjinja_dynamic::{MissingKind, local_time};
+use unjinja_dynamic::MissingKind;
 
 use super::budget::HeldBody;
 use super::choices::Choices;
@@ -240,19 +240,21 @@ fn render(
     if prepared.model.is_empty() {
         prepared.model = served.name().to_owned();
     }
-    let (prepared, prompt, ids, adds_bos) = match &served.encoding {
+    let (prepared, prompt, ids, adds_bos, mut missing) = match &served.encoding {
         Some(encoding) => {
             let (prepared, prompt, made) = encoded(&served.model, encoding, prepared, config.markers)?;
             let (encoding, stops) = (encoding.clone(), served.stop_ids.clone());
-            (prepared, prompt, Some(AskedIds { ids: made.ids, spelled: made.spelled, encoding, stops }), false)
+            let ids = Some(AskedIds { ids: made.ids, spelled: made.spelled, encoding, stops });
+            (prepared, prompt, ids, false, made.missing)
         }
         None => {
             let rendered = served.tokens.prompt(&served.model, prepared, adds_bos);
             let (prepared, prompt, adds_bos) = rendered.map_err(not_rendered)?;
-            (prepared, prompt, None, adds_bos)
+            let labelled = served.tokens.labelled(&served.model, &prepared);
+            let missing = labelled.map(|labelled| served.model.missing(&labelled)).unwrap_or_default();
+            (prepared, prompt, None, adds_bos, missing)
         }
     };
-    let mut missing = served.tokens.missing(&served.model, &prepared.context, local_time());
     // Tools that the system message describes.
     missing.retain(|one| one.kind != MissingKind::Tool || !config.describe_tools || !served.tools.has_example());
     if config.missing == MissingParts::Refuse {

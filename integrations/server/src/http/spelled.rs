@@ -2,7 +2,6 @@
 //! end its message and begin one of the system, and so can the description of a tool.
 
 use unjinja_dynamic::authors::{PromptWriters, TokenVerdict};
-use unjinja_dynamic::local_time;
 use unjinja_runtime::abi::is_special_token;
 
 use super::config::SpelledMarkers;
@@ -32,25 +31,21 @@ pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) ->
             return Ok(false);
         }
     }
-    let conversation = served.tokens.conversation(&prepared.context, local_time());
-    // The prompt of a begun answer is rendered so.
-    let conversation = if prepared.begun.is_some() { conversation.generation_prompt(false) } else { conversation };
     // Tools that the template does not print are described in a message.
     let tools = match served.tools {
         ToolUse::Lost { .. } => prepared.context["tools"].to_string(),
         ToolUse::Printed => String::new(),
     };
-    let rendered = served.model.render_labelled(&conversation).map_err(not_rendered).and_then(|prompt| {
+    let rendered = served.tokens.labelled(&served.model, prepared).map_err(not_rendered).and_then(|prompt| {
         let cause = "the prompt is too long to tell who wrote what of it";
         let too_long = || ApiError::invalid("messages", cause, "shorten the conversation");
         prompt.labels.is_complete().then_some(prompt).ok_or_else(too_long)
     });
-    let mut prompt = match rendered {
+    let prompt = match rendered {
         Ok(prompt) => prompt,
         Err(error) if markers == SpelledMarkers::Refuse => return Err(error),
         Err(_) => return Ok(true),
     };
-    prompt.written.clone_from(&prepared.written);
     let writers = PromptWriters::new(&prompt, &|text| tokens.iter().any(|token| *token == text));
     let places = tokens.iter().flat_map(|token| prompt.text.match_indices(token.as_str()));
     let ranges = places.map(|(at, token)| (token, at..at + token.len()));

@@ -243,6 +243,10 @@ async fn a_special_token_in_a_message_is_reported_or_refused() -> Result<(), Fai
         let (status, answer) = strict.json(CHAT, &body).await?;
         let expected = if param.is_some() { 400 } else { 200 };
         assert_eq!((status, answer["error"]["param"].as_str()), (expected, param), "{begun}: {answer}");
+        // What the prompt lacks is seen here, too.
+        let with_tools = chat(body);
+        let (_, answer) = strict.json(CHAT, &with_tools).await?;
+        assert_eq!(answer["error"]["param"].as_str(), param.or(Some("tools")), "{begun}: {answer}");
     }
     Ok(())
 }
