@@ -17,8 +17,8 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// How many types are remembered, each once.
-    const MOST: usize = 16;
+    /// How many types are remembered, each once: one more than a header names, so that it says that there are more.
+    const MOST: usize = 17;
 
     /// Notes a type that is left out.
     pub(crate) fn leave_out(&mut self, kind: &str) {

@@ -7,6 +7,7 @@ use unjinja_spec::FormatSpec;
 
 use crate::context::context;
 use crate::error::ApiError;
+use crate::ids::unique_id;
 use crate::request::{BegunField, ChatMessage, Request, ResponseFormat, Role, Sampling, ToolChoice};
 use unjinja_spec::{CallIds, ReasoningMode, SystemPlace, WrittenTags};
 
@@ -119,7 +120,7 @@ impl Guarantee {
 pub struct BegunText {
     field: BegunField,
     text: String,
-    /// No text of the conversation has it. A space is at its end.
+    /// Nobody can know it before, so no text of the conversation has it. A space is at its end.
     mark: String,
 }
 
@@ -128,12 +129,7 @@ impl BegunText {
     fn of(request: &Request) -> Option<(Self, Vec<ChatMessage>)> {
         let field = request.continues?;
         let mut messages = request.messages.clone();
-        let has = |mark: &String| {
-            request.messages.iter().any(|m| {
-                m.begun(BegunField::Content).contains(mark.trim_end()) || m.reasoning.contains(mark.trim_end())
-            })
-        };
-        let mark = (0..).map(|number| format!("BEGUN_TEXT_ENDS_{number}. ")).find(|mark| !has(mark))?;
+        let mark = unique_id("BEGUN_TEXT_ENDS_") + ". ";
         let last = messages.last_mut()?;
         let text = last.begun(field).to_owned();
         match field {
@@ -143,13 +139,19 @@ impl BegunText {
         Some((Self { field, text, mark }, messages))
     }
 
+    /// What the client wrote.
+    #[cfg(feature = "http")]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The prompt up to where the begun text ends, as transformers finds it. `None` if the template changed that text.
     fn cut<'t>(&self, whole: &'t str) -> Option<&'t str> {
         let at = whole.rfind(self.mark.trim_end())?;
         let kept = whole[at..].starts_with(&self.mark);
         // A template that removes white space at the end of a text removed the space of the mark, too.
         let cut = if kept { &whole[..at] } else { whole[..at].trim_end() };
-        cut.contains(self.text.trim()).then_some(cut)
+        cut.trim_end().ends_with(self.text.trim()).then_some(cut)
     }
 }
 

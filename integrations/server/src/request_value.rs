@@ -19,6 +19,7 @@ impl<'v> RequestValue<'v> {
 
     /// The path of a member.
     pub(crate) fn path_of(&self, key: &str) -> String {
+        let key = shortened(key);
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
@@ -84,6 +85,11 @@ impl<'v> RequestValue<'v> {
     pub(crate) fn unsupported(&self, what: &str, next: &str) -> ApiError {
         ApiError::unsupported(&self.path, format!("{what} not supported"), next)
     }
+}
+
+/// The beginning of a name, for an error or a header: a client may send a long one.
+pub(crate) fn shortened(name: &str) -> &str {
+    name.char_indices().nth(80).and_then(|(at, _)| name.get(..at)).unwrap_or(name)
 }
 
 /// The body of a request as JSON.

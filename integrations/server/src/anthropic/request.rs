@@ -68,8 +68,13 @@ impl MessagesRequest {
         }
         let (tool_choice, parallel_tool_calls) = tool_choice(&root)?;
         // That of the request, or of the last system message that has one.
-        let asking = root.get_list("messages")?.into_iter().rev().filter_map(|message| message.get("output_config"));
-        let effort = asking.chain(root.get("output_config")).find_map(|place| place.get("effort"));
+        let mut effort = root.get("output_config").and_then(|place| place.get("effort"));
+        for message in root.get_list("messages")?.into_iter().filter(|message| message.value["role"] == "system") {
+            if let Some(place) = message.get("output_config") {
+                only(&place, "effort")?;
+                effort = place.get("effort").or(effort);
+            }
+        }
         let mut unread = Unread::default();
         let messages = conversation(&root, &mut unread)?;
         let (tools, strict_tools) = offered(&root, &mut unread)?;

@@ -18,9 +18,9 @@ pub(super) fn offered(root: &RequestValue<'_>, unread: &mut Unread) -> Result<(T
     for message in root.get_list("messages")? {
         changes.read(&message.value["content"], unread);
     }
-    let kind = |tool: &Value| tool["type"].as_str().unwrap_or_default().to_owned();
     // Nobody can search where Anthropic would: all tools are offered then.
-    let is_searched = given.iter().any(|tool| kind(tool.value).starts_with("tool_search_tool_"));
+    let searches = |kind: &str| kind.starts_with("tool_search_tool_");
+    let is_searched = given.iter().any(|tool| tool.value["type"].as_str().is_some_and(searches));
     let mut list = Vec::new();
     for place in &given {
         let name = place.value["name"].as_str().unwrap_or_default();
@@ -41,8 +41,16 @@ pub(super) fn offered(root: &RequestValue<'_>, unread: &mut Unread) -> Result<(T
 /// The function in the place of a tool; `None` for a tool that Anthropic runs, or of an unknown type.
 fn function(tool: &Value, unread: &mut Unread) -> Option<Value> {
     let text = |says: &str| json!({"type": "string", "description": says});
-    let range =
-        json!({"type": "array", "items": {"type": "integer"}, "description": "The first and the last line to view."});
+    let mut edits = json!({
+        "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert"]},
+        "path": text("The file or folder."),
+        "view_range": {"type": "array", "items": {"type": "integer"}, "description": "The first and the last line to view."},
+        "file_text": text("create: the text of the file."),
+        "old_str": text("str_replace: the text to replace, which the file has once."),
+        "new_str": text("str_replace: the text in its place."),
+        "insert_line": {"type": "integer", "description": "insert: the line after which to insert; 0 for the beginning."},
+        "insert_text": text("insert: the text."),
+    });
     let (says, properties, required) = match tool["type"].as_str().unwrap_or("custom") {
         "custom" => return Some(tool.clone()),
         "bash_20241022" | "bash_20250124" => (
@@ -50,36 +58,15 @@ fn function(tool: &Value, unread: &mut Unread) -> Option<Value> {
             json!({"command": text("The command."), "restart": {"type": "boolean", "description": "Start the shell anew."}}),
             json!([]),
         ),
-        "text_editor_20250728" => (
-            "Views, creates and edits files.",
-            json!({
-                "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert"]},
-                "path": text("The file or folder."),
-                "view_range": range,
-                "file_text": text("create: the text of the file."),
-                "old_str": text("str_replace: the text to replace, which the file has once."),
-                "new_str": text("str_replace: the text in its place."),
-                "insert_line": {"type": "integer", "description": "insert: the line after which to insert; 0 for the beginning."},
-                "insert_text": text("insert: the text."),
-            }),
-            json!(["command", "path"]),
-        ),
-        "memory_20250818" => (
-            "Views and changes the files below /memories, in which notes are kept between conversations.",
-            json!({
-                "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert", "delete", "rename"]},
-                "path": text("The file or folder; rename has old_path and new_path."),
-                "view_range": range,
-                "file_text": text("create: the text of the file."),
-                "old_str": text("str_replace: the text to replace."),
-                "new_str": text("str_replace: the text in its place."),
-                "insert_line": {"type": "integer", "description": "insert: the line after which to insert; 0 for the beginning."},
-                "insert_text": text("insert: the text."),
-                "old_path": text("rename: the path."),
-                "new_path": text("rename: the new path."),
-            }),
-            json!(["command"]),
-        ),
+        "text_editor_20250728" => ("Views, creates and edits files.", edits, json!(["command", "path"])),
+        "memory_20250818" => {
+            edits["command"]["enum"] = json!(["view", "create", "str_replace", "insert", "delete", "rename"]);
+            edits["path"] = text("The file or folder; rename has old_path and new_path.");
+            edits["old_path"] = text("rename: the path.");
+            edits["new_path"] = text("rename: the new path.");
+            let says = "Views and changes the files below /memories, in which notes are kept between conversations.";
+            (says, edits, json!(["command"]))
+        }
         other => {
             unread.leave_out(other);
             return None;
@@ -100,6 +87,17 @@ struct Changes<'v> {
 }
 
 impl<'v> Changes<'v> {
+    /// Reads what a search found. Others write results, so nothing else in one changes the tools.
+    fn search(&mut self, blocks: &'v Value, unread: &mut Unread) {
+        for block in blocks.as_array().into_iter().flatten() {
+            match block["type"].as_str().unwrap_or_default() {
+                "tool_reference" => self.found.extend(block["tool_name"].as_str()),
+                kind @ ("tool_addition" | "tool_removal") => unread.leave_out(kind),
+                _ => {}
+            }
+        }
+    }
+
     /// Reads the blocks of a content, or of what a block holds.
     fn read(&mut self, blocks: &'v Value, unread: &mut Unread) {
         for block in blocks.as_array().into_iter().flatten() {
@@ -107,8 +105,8 @@ impl<'v> Changes<'v> {
             let name = tool["name"].as_str().or_else(|| tool["definition"]["name"].as_str());
             match (block["type"].as_str().unwrap_or_default(), name) {
                 ("tool_reference", _) => self.found.extend(block["tool_name"].as_str()),
-                ("tool_result", _) => self.read(&block["content"], unread),
-                ("tool_search_tool_result", _) => self.read(&block["content"]["tool_references"], unread),
+                ("tool_result", _) => self.search(&block["content"], unread),
+                ("tool_search_tool_result", _) => self.search(&block["content"]["tool_references"], unread),
                 ("compaction", _) => self.read(&block["tool_changes"], unread),
                 ("tool_addition", Some(name)) => {
                     self.removed.remove(name);

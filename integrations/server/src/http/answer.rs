@@ -8,7 +8,7 @@ use axum::http::Response;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
-use unjinja_dynamic::{MissingKind, local_time};
+use unjinja_dynamic::MissingKind;
 
 use super::budget::HeldBody;
 use super::choices::Choices;
@@ -53,7 +53,7 @@ pub(crate) async fn answer(state: Arc<State>, api: Api, guard: Guard, trace: Tra
             guard.model_is(&begun.model);
             match begun.stream {
                 true => streamed(state, api, guard, begun),
-                false => whole(&state, api, guard, begun).await,
+                false => whole(&state, api, guard, begun, Ok).await,
             }
         }
     }
@@ -98,7 +98,13 @@ async fn counted(state: &Arc<State>, api: Api, body: HeldBody) -> Result<u64, Re
 }
 
 /// Does everything up to the first piece, or for a stream up to where a client has to hear something.
-async fn begin(state: &Arc<State>, api: Api, since: Instant, trace: Trace, body: HeldBody) -> Result<Begun, Refusal> {
+pub(crate) async fn begin(
+    state: &Arc<State>,
+    api: Api,
+    since: Instant,
+    trace: Trace,
+    body: HeldBody,
+) -> Result<Begun, Refusal> {
     let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
     let (Asked { served, prepared, include_usage, responses, custom, mut told }, room) =
         aside(room, move || read(&shared, api, parse(&body.bytes)?)).await?;
@@ -234,27 +240,27 @@ fn render(
     if prepared.model.is_empty() {
         prepared.model = served.name().to_owned();
     }
-    let (prepared, prompt, ids, adds_bos) = match &served.encoding {
+    let (prepared, prompt, ids, adds_bos, mut missing) = match &served.encoding {
         Some(encoding) => {
             let (prepared, prompt, made) = encoded(&served.model, encoding, prepared, config.markers)?;
             let (encoding, stops) = (encoding.clone(), served.stop_ids.clone());
-            (prepared, prompt, Some(AskedIds { ids: made.ids, spelled: made.spelled, encoding, stops }), false)
+            let ids = Some(AskedIds { ids: made.ids, spelled: made.spelled, encoding, stops });
+            (prepared, prompt, ids, false, made.missing)
         }
         None => {
             let rendered = served.tokens.prompt(&served.model, prepared, adds_bos);
             let (prepared, prompt, adds_bos) = rendered.map_err(not_rendered)?;
-            (prepared, prompt, None, adds_bos)
+            let labelled = served.tokens.labelled(&served.model, &prepared);
+            let missing = labelled.map(|labelled| served.model.missing(&labelled)).unwrap_or_default();
+            (prepared, prompt, None, adds_bos, missing)
         }
     };
-    let mut missing = served.tokens.missing(&served.model, &prepared.context, local_time());
     // Tools that the system message describes.
     missing.retain(|one| one.kind != MissingKind::Tool || !config.describe_tools || !served.tools.has_example());
     if config.missing == MissingParts::Refuse {
         served.tools.refused(&missing)?;
     }
-    // A header has few characters.
-    let header = |c: char| if c.is_ascii_alphanumeric() || "_-.:".contains(c) { c } else { '_' };
-    let missing = missing.iter().map(|one| one.to_string().chars().map(header).take(80).collect()).collect();
+    let missing = missing.iter().map(ToString::to_string).collect();
     let system = prepared.late_system.place(served.model.spec(), &prompt)?;
     let Constraint { grammar, unchecked } = constrain(&prepared, served, upstream, config.unenforced)?;
     if !unchecked.is_empty() {

@@ -2,27 +2,26 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
-use axum::http::{Response, StatusCode};
+use axum::body::Body;
+use axum::http::Response;
 use serde_json::{Value, json};
 
-use super::answer::{answer, aside};
+use super::answer::{aside, begin};
 use super::budget::HeldBody;
+use super::deliver::whole;
 use super::guard::{Guard, Trace};
-use super::refusal::{error_response, refused};
+use super::refusal::refused;
 use super::reply::Api;
 use super::state::State;
+use super::upstream::Trouble;
 use crate::error::ApiError;
 use crate::ids::unique_id;
-use crate::request_value::parse;
+use crate::request_value::{RequestValue, parse};
 use crate::responses::OPEN_SUMMARY;
 
 /// What the model is asked.
 const ASKS: &str = "Sum up this conversation. You will go on with the summary alone. Say what was asked, what was done and found out, which \
     names, paths and values are needed, and what comes next. Write the summary and nothing else.";
-
-/// The fields of the request that count.
-const READ: [&str; 5] = ["model", "instructions", "previous_response_id", "input", "chat_template_kwargs"];
 
 /// Answers a request with the messages of the user and a summary.
 pub(crate) async fn compact(state: Arc<State>, guard: Guard, trace: Trace, body: HeldBody) -> Response<Body> {
@@ -30,46 +29,56 @@ pub(crate) async fn compact(state: Arc<State>, guard: Guard, trace: Trace, body:
         Ok(asked) => asked,
         Err(error) => return refused(Api::Responses, guard, &error.into()),
     };
-    let answer = answer(state, Api::Responses, guard, trace, body).await;
-    if answer.status() != StatusCode::OK {
-        return answer;
-    }
-    let (head, body) = answer.into_parts();
-    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    match compacted(&serde_json::from_slice(&bytes).unwrap_or_default(), kept) {
-        Some(response) => Response::from_parts(head, Body::from(response.to_string())),
-        None => {
-            error_response(Api::Responses, &ApiError::new(502, "the model wrote no summary; send the request again"))
+    match begin(&state, Api::Responses, guard.began(), trace, body).await {
+        Err(refusal) => refused(Api::Responses, guard, &refusal),
+        Ok(begun) => {
+            let mut guard = guard;
+            guard.model_is(&begun.model);
+            let none = || Trouble::new("no_summary", 502, "the model wrote no whole summary; send the request again");
+            let make = |answer: String| {
+                let made = compacted(&serde_json::from_str(&answer).unwrap_or_default(), kept);
+                made.map(|made| made.to_string()).ok_or_else(none)
+            };
+            whole(&state, Api::Responses, guard, begun, make).await
         }
     }
 }
 
-/// The messages of the user, and the request for a summary.
+/// The messages of the user, and the request for a summary: all of the client's, without tools.
 async fn asked(state: &Arc<State>, body: HeldBody) -> Result<(Vec<Value>, HeldBody), ApiError> {
     let (shared, room, HeldBody { bytes, _room }) = (state.clone(), state.budget.work(&body.bytes).await?, body);
     let work = move || {
         let mut request = parse(&bytes)?;
+        RequestValue::root(&request).object()?;
+        // A response that is kept may be all of the conversation.
+        if request["input"].is_null() && !request["previous_response_id"].is_null() {
+            request["input"] = json!([]);
+        }
         shared.memory.resolve(&mut request)?;
-        let mut items = match request["input"].take() {
-            Value::Array(items) => items,
+        let root = RequestValue::root(&request);
+        let input = root.need("input", "the conversation")?;
+        let mut items = match input.value {
             Value::String(text) => vec![json!({"role": "user", "content": text})],
-            _ => Vec::new(),
+            Value::Array(items) => items.clone(),
+            _ => return Err(input.expected("a string or a list of items")),
         };
         let kept = items.iter().filter(|item| item["role"] == "user").cloned().collect();
         items.push(json!({"role": "user", "content": ASKS}));
-        let mut asks = json!({"store": false});
-        for name in READ {
-            asks[name] = request[name].take();
+        for (name, value) in [("store", json!(false)), ("stream", json!(false)), ("tool_choice", json!("none"))] {
+            request[name] = value;
         }
-        asks["input"] = items.into();
-        Ok((kept, asks.to_string()))
+        (request["tools"], request["input"]) = (Value::Null, items.into());
+        Ok((kept, request.to_string()))
     };
     let ((kept, asks), _) = aside(room, work).await?;
     Ok((kept, HeldBody { bytes: asks.into(), _room }))
 }
 
-/// The response, if the model wrote a summary.
+/// The response, if the model wrote a whole summary.
 fn compacted(answer: &Value, mut kept: Vec<Value>) -> Option<Value> {
+    if answer["status"] != "completed" {
+        return None;
+    }
     let messages = answer["output"].as_array()?.iter().filter(|item| item["type"] == "message");
     let parts = messages.filter_map(|message| message["content"].as_array()).flatten();
     let text: String = parts.filter_map(|part| part["text"].as_str()).collect();

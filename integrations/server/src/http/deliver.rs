@@ -15,7 +15,7 @@ use super::fields::Told;
 use super::guard::Guard;
 use super::log::LogLine;
 use super::metrics::Pace;
-use super::refusal::{json_response, refused};
+use super::refusal::{error_response, json_response, refused};
 use super::reply::Api;
 use super::state::State;
 use super::turn::{Rest, TurnReader};
@@ -159,7 +159,14 @@ async fn count_reasoning(state: &State, (name, any_name): &(String, bool), turn:
 }
 
 /// Reads the whole answer. If the client goes away, this future is dropped, and the upstream's answer with it.
-pub(crate) async fn whole(state: &State, api: Api, guard: Guard, mut begun: Begun) -> Response<Body> {
+/// `make` makes of it what the client gets.
+pub(crate) async fn whole(
+    state: &State,
+    api: Api,
+    guard: Guard,
+    mut begun: Begun,
+    make: impl FnOnce(String) -> Result<String, Trouble>,
+) -> Response<Body> {
     let (mut out, mut closing, mut total) = (String::new(), state.closing.clone(), Total::default());
     while let Some(arrived) = begun.next(&mut closing).await {
         if let Err(trouble) = begun.read(state, arrived, &mut total, &mut out).await {
@@ -169,9 +176,15 @@ pub(crate) async fn whole(state: &State, api: Api, guard: Guard, mut begun: Begu
     if let Some(completion) = total.completion.take() {
         out.push_str(&serde_json::to_string(&completion).unwrap_or_default());
     }
-    state.metrics.bytes_out.inc_by(out.len() as u64);
-    end(state, guard, &total, None);
-    let mut response = json_response(out);
+    let made = make(out);
+    end(state, guard, &total, made.as_ref().err());
+    let mut response = match made {
+        Ok(out) => {
+            state.metrics.bytes_out.inc_by(out.len() as u64);
+            json_response(out)
+        }
+        Err(trouble) => error_response(api, &trouble.error),
+    };
     begun.told.write(&mut response);
     response
 }

@@ -1,6 +1,6 @@
 //! Renders the prompt of a request as text and as token ids.
 
-use unjinja_dynamic::{Conversation, LabelledPrompt, Model, ModelError, local_time};
+use unjinja_dynamic::{Conversation, LabelledPrompt, Missing, Model, ModelError, local_time};
 
 use super::config::SpelledMarkers;
 use super::encoding::Encoding;
@@ -14,6 +14,8 @@ pub(crate) struct EncodedPrompt {
     pub ids: Vec<u32>,
     /// How many special tokens texts of the request spell.
     pub spelled: usize,
+    /// What the request hands over and the prompt lacks.
+    pub missing: Vec<Missing>,
 }
 
 /// Renders the prompt of a request as text and as ids. They have the BOS that the template writes.
@@ -38,7 +40,9 @@ pub(crate) fn encoded(
     let fits = |prompt: &LabelledPrompt| prompt.text.starts_with(&text) || text.starts_with(&prompt.text);
     let of = renders.into_iter().filter(fits).max_by_key(|prompt| prompt.text.len().min(text.len()));
     let mut prompt = of.ok_or_else(|| ApiError::new(500, "the prompt could not be made"))?;
+    // The labels are those of the whole text.
+    let missing = model.missing(&prompt);
     prompt.text.clone_from(&text);
     let (ids, spelled) = encoding.prompt(&prompt, markers)?;
-    Ok((prepared, text, EncodedPrompt { ids, spelled }))
+    Ok((prepared, text, EncodedPrompt { ids, spelled, missing }))
 }

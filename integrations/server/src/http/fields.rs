@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 use crate::request::names;
+use crate::request_value::shortened;
 
 /// Settings of samplers, by the names that vLLM, SGLang, TGI and llama.cpp have for them.
 const KNOWN: &str = "temperature top_p top_k min_p top_a top_n_sigma typical typical_p tfs_z epsilon_cutoff eta_cutoff seed \
@@ -19,9 +20,9 @@ const KNOWN: &str = "temperature top_p top_k min_p top_a top_n_sigma typical typ
 /// Refuses settings that are neither known nor named by the operator: one that is dropped may change what the request means.
 pub(crate) fn check(settings: &Map<String, Value>, named: &[String]) -> Result<(), ApiError> {
     let is_unknown = |field: &&str| !names(KNOWN, field) && !named.iter().any(|name| name == field);
-    let unknown: Vec<&str> = settings.keys().map(String::as_str).filter(is_unknown).take(NAMED).collect();
-    let Some(first) = unknown.first() else { return Ok(()) };
-    let shown: String = unknown.join(", ").chars().take(200).collect();
+    let mut unknown = settings.keys().map(String::as_str).filter(is_unknown).peekable();
+    let Some(first) = unknown.peek().map(|first| shortened(first)) else { return Ok(()) };
+    let shown = listed(unknown);
     let cause = format!("not known here, and the answer may depend on it ({shown})");
     let next = "leave it out, or ask the operator for --pass-field or --ignore-field";
     Err(ApiError::unsupported(first, cause, next))
@@ -47,16 +48,22 @@ pub(crate) fn keep(settings: &mut Map<String, Value>, named: &[String]) -> Vec<S
     dropped
 }
 
-/// How many names the header of a response has.
+/// How many names a header or an error has.
 const NAMED: usize = 16;
+
+/// Names in one line, each without its end if it is long. `...` says that there are more.
+pub(crate) fn listed(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut names = names.into_iter();
+    let mut some: Vec<String> = names.by_ref().take(NAMED).map(|name| shortened(name.as_ref()).to_owned()).collect();
+    some.extend(names.next().map(|_| "...".to_owned()));
+    some.join(", ")
+}
 
 /// Names something in a header of a response.
 pub(crate) fn tell(response: &mut Response<Body>, header: &'static str, names: &[String]) {
-    let is_name = |name: &&str| {
-        name.len() <= 80 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte))
-    };
-    let names: Vec<&str> = names.iter().map(String::as_str).filter(is_name).take(NAMED).collect();
-    if let Ok(value) = HeaderValue::from_str(&names.join(", "))
+    let in_header = |c: char| if c.is_ascii_alphanumeric() || "_-.:".contains(c) { c } else { '_' };
+    let named = listed(names.iter().map(|name| shortened(name).chars().map(in_header).collect::<String>()));
+    if let Ok(value) = HeaderValue::from_str(&named)
         && !names.is_empty()
     {
         response.headers_mut().insert(header, value);
@@ -104,6 +111,20 @@ mod tests {
         let mut settings = fields.as_object().cloned().unwrap_or_default();
         assert_eq!(keep(&mut settings, &["own_field".to_owned()]), ["kv_transfer_params"]);
         assert_eq!(Value::Object(settings), json!({"temperature": 0.5, "own_field": 1}));
+    }
+
+    #[test]
+    fn a_header_has_any_name_and_says_that_there_are_more() {
+        let mut response = Response::new(Body::empty());
+        let names: Vec<String> =
+            std::iter::once("tool:é, b".to_owned()).chain((0..16).map(|_| "x".repeat(99))).collect();
+        tell(&mut response, "x-names", &names);
+        let expected = format!("tool:___b, {}...", format!("{}, ", "x".repeat(80)).repeat(15));
+        assert_eq!(response.headers()["x-names"], expected);
+        let long = Map::from_iter([("é".repeat(99), Value::Null)]);
+        let error = check(&long, &[]).unwrap_err();
+        assert_eq!(error.param(), Some(&*"é".repeat(80)));
+        assert_eq!(error.message().matches('é').count(), 160);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! end its message and begin one of the system, and so can the description of a tool.
 
 use unjinja_dynamic::authors::{PromptWriters, TokenVerdict};
-use unjinja_dynamic::local_time;
 use unjinja_runtime::abi::is_special_token;
 
 use super::config::SpelledMarkers;
+use super::guarantees::refused as not_rendered;
 use super::models::ServedModel;
 use super::state::State;
 use super::tools::ToolUse;
@@ -31,23 +31,32 @@ pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) ->
             return Ok(false);
         }
     }
-    let conversation = served.tokens.conversation(&prepared.context, local_time());
     // Tools that the template does not print are described in a message.
     let tools = match served.tools {
         ToolUse::Lost { .. } => prepared.context["tools"].to_string(),
         ToolUse::Printed => String::new(),
     };
-    // The prompt is rendered again, and fails there.
-    let Ok(mut prompt) = served.model.render_labelled(&conversation) else { return Ok(false) };
-    prompt.written.clone_from(&prepared.written);
+    let rendered = served.tokens.labelled(&served.model, prepared).map_err(not_rendered).and_then(|prompt| {
+        let cause = "the prompt is too long to tell who wrote what of it";
+        let too_long = || ApiError::invalid("messages", cause, "shorten the conversation");
+        prompt.labels.is_complete().then_some(prompt).ok_or_else(too_long)
+    });
+    let prompt = match rendered {
+        Ok(prompt) => prompt,
+        Err(error) if markers == SpelledMarkers::Refuse => return Err(error),
+        Err(_) => return Ok(true),
+    };
     let writers = PromptWriters::new(&prompt, &|text| tokens.iter().any(|token| *token == text));
     let places = tokens.iter().flat_map(|token| prompt.text.match_indices(token.as_str()));
     let ranges = places.map(|(at, token)| (token, at..at + token.len()));
     let mut spelled = ranges.filter(|(_, range)| writers.verdict(range) != TokenVerdict::Control);
     let in_prompt = spelled.next().map(|(token, range)| (token, writers.spelled(token, &range).path));
-    let in_tools =
-        || tokens.iter().find(|token| tools.contains(token.as_str())).map(|token| (token.as_str(), "tools".into()));
-    match in_prompt.or_else(in_tools) {
+    // A begun answer that the template changes is in the prompt as the client wrote it.
+    let begun = prepared.begun.as_ref().map_or("", |begun| begun.text());
+    let elsewhere = [(tools.as_str(), "tools"), (begun, "messages")].into_iter().find_map(|(text, path)| {
+        tokens.iter().find(|token| text.contains(token.as_str())).map(|token| (token.as_str(), path.into()))
+    });
+    match in_prompt.or(elsewhere) {
         Some((token, path)) if markers == SpelledMarkers::Refuse => {
             let place = if path.is_empty() { "messages" } else { &path };
             let cause = format!("this spells {token:?}, which the model reads as a token");

@@ -47,9 +47,15 @@ pub(crate) async fn items(
     if field("order") != Some("asc") {
         items.reverse();
     }
-    let after = field("after").and_then(|after| items.iter().position(|item| item["id"] == after));
-    let mut items = items.split_off(after.map_or(0, |at| at + 1));
-    let rest = items.split_off(items.len().min(field("limit").and_then(|most| most.parse().ok()).unwrap_or(20)));
+    if let Some(after) = field("after") {
+        let Some(at) = items.iter().position(|item| item["id"] == after) else {
+            let error = ApiError::invalid("after", "no item has this id", "give the `last_id` of a list");
+            return error_response(Api::Responses, &error);
+        };
+        items.drain(..=at);
+    }
+    let limit = field("limit").and_then(|most| most.parse().ok()).unwrap_or(20_usize).clamp(1, 100);
+    let rest = items.split_off(items.len().min(limit));
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
     let (first, last, more) = (id(items.first()), id(items.last()), !rest.is_empty());
     let list = json!({"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": more});

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use unjinja_dynamic::{Clock, Conversation, Missing, Model, ModelError, SpecialTokens, local_time};
+use unjinja_dynamic::{Clock, Conversation, LabelledPrompt, Model, ModelError, SpecialTokens, local_time};
 
 use crate::prepare::Prepared;
 
@@ -72,17 +72,22 @@ impl Tokens {
     }
 
     /// A conversation with placeholders for the tokens that are not known and that the context does not give.
-    pub(crate) fn conversation(&self, context: &Value, now: Clock) -> Conversation {
+    fn conversation(&self, context: &Value, now: Clock) -> Conversation {
         let unknown = self.unknown.iter().filter(|name| context.get(name).is_none());
         unknown.fold(Conversation::from_context(context).clock(now), |conversation, name| {
             conversation.variable(*name, placeholder(name))
         })
     }
 
-    /// What a request hands over and its prompt lacks.
-    pub(crate) fn missing(&self, model: &Model, context: &Value, now: Clock) -> Vec<Missing> {
-        let rendered = model.render_labelled(&self.conversation(context, now));
-        rendered.map(|prompt| model.missing(&prompt)).unwrap_or_default()
+    /// The prompt of a request with labels, as it is rendered: where the client began the answer, no turn is opened.
+    pub(crate) fn labelled(&self, model: &Model, prepared: &Prepared) -> Result<LabelledPrompt, ModelError> {
+        let mut conversation = self.conversation(&prepared.context, local_time());
+        if prepared.begun.is_some() {
+            conversation = conversation.generation_prompt(false);
+        }
+        let mut prompt = model.render_labelled(&conversation)?;
+        prompt.written.clone_from(&prepared.written);
+        Ok(prompt)
     }
 
     /// Renders the prompt of a request. Returns the prompt for the upstream, and whether the upstream is to put BOS before it.

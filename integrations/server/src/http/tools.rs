@@ -6,6 +6,7 @@ use unjinja_dynamic::{Missing, MissingKind, Model};
 use unjinja_runtime::Options;
 use unjinja_spec::ToolFormat;
 
+use super::fields::listed;
 use super::tokens::Tokens;
 use crate::error::ApiError;
 use crate::request::{ChatMessage, Request, Role, ToolChoice};
@@ -96,20 +97,20 @@ impl ToolUse {
     /// The error for a prompt that lacks tools, calls or results.
     pub(crate) fn refused(&self, missing: &[Missing]) -> Result<(), ApiError> {
         let lost = |kind| missing.iter().filter(move |one| one.kind == kind).map(ToString::to_string);
-        let mut calls = lost(MissingKind::Call).chain(lost(MissingKind::Result)).peekable();
-        if lost(MissingKind::Tool).next().is_some() {
-            let cause = "the template does not print tools, so the model would not know of them";
+        let tools = listed(lost(MissingKind::Tool));
+        if !tools.is_empty() {
+            let cause = format!("the template does not print {tools}, so the model would not know of them");
             let next = match self.has_example() {
                 true => "leave them out, or ask the operator for --describe-tools",
                 false => "leave them out, or ask the operator for a --template of this model that prints tools",
             };
             return Err(ApiError::unsupported("tools", cause, next));
         }
-        if calls.peek().is_none() {
+        let calls = listed(lost(MissingKind::Call).chain(lost(MissingKind::Result)));
+        if calls.is_empty() {
             return Ok(());
         }
-        let names = calls.collect::<Vec<_>>().join(", ");
-        let cause = format!("the template does not write {names}, so the model would not know of it");
+        let cause = format!("the template does not write {calls}, so the model would not know of it");
         Err(ApiError::unsupported("messages", cause, "leave it out, or ask the operator for --missing report"))
     }
 }

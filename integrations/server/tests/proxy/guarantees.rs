@@ -108,6 +108,7 @@ async fn tools_that_the_template_does_not_print_are_refused_or_described() -> Re
         let (status, answer) = proxy.json(CHAT, &chat(json!({}))).await?;
         if !describes {
             assert_eq!((status, &answer["error"]["param"]), (400, &json!("tools")), "{answer}");
+            assert!(answer.to_string().contains("tool:get_weather"), "{answer}");
             // The name of the tool in a message is no tool in the prompt.
             let says = json!({"messages": [{"role": "user", "content": "Please get_weather."}]});
             assert_eq!(proxy.json(CHAT, &chat(says)).await?.0, 400);

@@ -87,6 +87,17 @@ async fn an_operator_chooses_what_becomes_of_spelled_tokens() -> Result<(), Fail
     let body = json!({"model": "qwen3", "messages": [{"role": "user", "content": "Hi"}], "tools": [tool]});
     let (status, text) = proxy.post("/v1/chat/completions", &body).await?;
     assert!(status == 400 && text.contains("tools[0].function.description"), "{text}");
+    // A template that prints no tools.
+    let silent = served(
+        "ids_silent",
+        &[(
+            "ids_silent.jinja",
+            "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}",
+        )],
+    )?;
+    let silent = Asked::start(writes("Hello."), vec![silent.tokenizer(qwen3())?], UpstreamApi::OpenAi, |_| {}).await?;
+    let (status, text) = silent.post("/v1/chat/completions", &chat(json!({"model": "ids_silent"}))).await?;
+    assert!(status == 400 && text.contains("tool:get_weather"), "{text}");
     let trusts = |config: &mut unjinja_server::http::Config| config.markers = SpelledMarkers::Trust;
     let proxy = Asked::start(writes("Hello."), vec![model()?], UpstreamApi::OpenAi, trusts).await?;
     proxy.chat(&injected()).await?;

@@ -306,7 +306,7 @@ impl Form<'_> {
         }
         let middle = pieces.len() / 2;
         let end = match (self.native, self.stop) {
-            _ if matches!(self.fault, "abort" | "error") => self.fault,
+            _ if matches!(self.fault, "abort" | "error" | "length") => self.fault,
             (true, None) => "eos",
             (true, Some(_)) => "word",
             (false, _) => "stop",

@@ -227,6 +227,22 @@ async fn a_sentence_stands_in_the_place_of_an_encrypted_summary() -> Result<(), 
         prompt.contains("in short:\nLet me look.") && prompt.contains("Go on.") && !prompt.contains("I see."),
         "{prompt}"
     );
+    // A summary that was cut off takes no place of a conversation, and the log says so.
+    let mut cut = asks.clone();
+    cut["fault"] = "length".into();
+    assert_eq!(proxy.json("/v1/responses/compact", &cut).await?.0, 502);
+    assert!(proxy.log.lock().unwrap().join("\n").contains("/v1/responses/compact 502"));
+    for (body, param) in [
+        (json!([]), None),
+        (json!("x"), None),
+        (json!({"model": "qwen3"}), Some("input")),
+        (json!({"model": "qwen3", "input": 5}), Some("input")),
+        (json!({"model": "qwen3", "input": "Hi", "own": 1}), Some("own")),
+        (json!({"model": "qwen3", "input": "Hi", "background": true}), Some("background")),
+    ] {
+        let (status, error) = proxy.json("/v1/responses/compact", &body).await?;
+        assert_eq!((status, error["error"]["param"].as_str()), (400, param), "{error}");
+    }
     let (status, body) =
         proxy.json(RESPONSES, &request(json!({"input": [user, {"type": "compaction_trigger"}]}))).await?;
     assert_eq!((status, &body["error"]["code"]), (400, &json!("unsupported_parameter")), "{body}");
@@ -358,6 +374,10 @@ async fn a_response_is_read_again_and_deleted() -> Result<(), Failure> {
         )?;
         assert_eq!(rest["data"].as_array().map(Vec::len), Some(1), "{rest}");
     }
+    let (status, list) = again(proxy.get(&format!("{items}?limit=0")).await?)?;
+    assert_eq!((status, list["data"].as_array().map(Vec::len)), (200, Some(1)), "{list}");
+    let (status, error) = again(proxy.get(&format!("{items}?after=gone")).await?)?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("after")), "{error}");
     let streamed = proxy.post(RESPONSES, &request(json!({"stream": true}))).await?.text().await?;
     let last: Value = serde_json::from_str(events(&streamed).last().ok_or("no event")?)?;
     let id = last["response"]["id"].as_str().ok_or("no id")?;
