@@ -299,10 +299,10 @@ export declare class Prompt {
   readonly text: string;
   /** What it has of the assistant's turn. */
   readonly turn: string;
-  /** What the conversation hands over and the template does not write, such as `call:rain`. */
-  readonly missing: readonly string[];
   /** The text in pieces: every character once, in order. The first use renders the prompt again. The small module cannot do this. */
   readonly parts: readonly PromptPart[];
+  /** What the conversation hands over and the template does not write, such as `call:rain`. As `parts`. */
+  readonly missing: readonly string[];
   /** The messages as the template got them. */
   readonly messages: readonly unknown[];
   toString(): string;

@@ -13,10 +13,9 @@ export class Prompt {
   #told;
 
   /** `tell` asks the module whose text each piece is. */
-  constructor({ text, turn, missing }, tell) {
+  constructor({ text, turn }, tell) {
     this.text = text;
     this.turn = turn;
-    this.missing = missing;
     this.#tell = tell;
   }
 
@@ -26,6 +25,10 @@ export class Prompt {
 
   get parts() {
     return this.#known().parts;
+  }
+
+  get missing() {
+    return this.#known().missing;
   }
 
   get messages() {

@@ -46,7 +46,8 @@ pub(crate) fn parts(model: &Model, conversation: &Conversation) -> Result<Value,
         })
     });
     let parts: Vec<Value> = parts.collect();
-    Ok(json!({ "parts": parts, "messages": prompt.context["messages"].take() }))
+    let missing: Vec<String> = model.missing(&prompt).iter().map(ToString::to_string).collect();
+    Ok(json!({ "parts": parts, "missing": missing, "messages": prompt.context["messages"].take() }))
 }
 
 /// The conversation that the arguments of a prompt describe.
@@ -68,12 +69,7 @@ fn asked(model: &Model, objects: &Objects, mut arguments: Arguments) -> Result<C
 
 /// A prompt, for JavaScript.
 pub(crate) fn value(prompt: &Prompt) -> Value {
-    #[cfg(feature = "full")]
-    let missing: Vec<String> = prompt.missing().iter().map(ToString::to_string).collect();
-    // Labels would make the small module a twentieth larger.
-    #[cfg(not(feature = "full"))]
-    let missing = Value::Null;
-    json!({ "text": prompt.text(), "turn": prompt.turn(), "missing": missing })
+    json!({ "text": prompt.text(), "turn": prompt.turn() })
 }
 
 /// Prepares a request.
