@@ -23,9 +23,10 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
         return;
     }
     let tail = |token| tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd);
-    let tails = tokens.into_iter().map(|token| match is_special(token) {
-        true => Expr::from(tail(token)),
-        false => Expr::from(on_its_line(spec, tail(token))),
+    let in_words = user_in_words(spec).map(|header| header.core);
+    let tails = tokens.into_iter().map(|token| match in_words == Some(token) {
+        true => Expr::from(on_its_line(spec, tail(token))),
+        false => Expr::from(tail(token)),
     });
     let tails = Expr::Choice(tails.collect()).optional();
     turn.follow(&[PlanPart::End], tails);
