@@ -466,6 +466,8 @@ fn prompts_tell_the_date_of_the_time_zone() -> Result<(), Failure> {
             let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
             command
                 .arg("render")
+                // transformers refuses an empty conversation.
+                .args(["--as", "jinja2"])
                 .arg(&template)
                 .args(arguments)
                 .env("TZ", zone)
