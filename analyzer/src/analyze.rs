@@ -194,7 +194,8 @@ fn other_tokens(template: &Template, spec: &FormatSpec) -> Vec<String> {
         special && whole && !markers.iter().any(|text| plain(text).contains(&plain(token)))
     };
     let literals = template.string_literals();
-    let tokens: BTreeSet<&str> = literals.iter().flat_map(|text| tags(text)).filter(is_other).collect();
+    let mut tokens = BTreeSet::new();
+    tokens.extend(literals.iter().flat_map(|text| tags(text)).filter(is_other));
     tokens.into_iter().take(MOST_OTHER_TOKENS).map(str::to_owned).collect()
 }
 

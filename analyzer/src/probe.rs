@@ -502,7 +502,7 @@ fn observe_at(
 
 /// The holes in order. Of two that overlap, the longer one counts.
 fn without_overlap(mut holes: Vec<LabelledHole>) -> Vec<LabelledHole> {
-    holes.sort_by_key(|hole| (hole.range.start, usize::MAX - hole.range.len()));
+    holes.sort_by_cached_key(|hole| (hole.range.start, usize::MAX - hole.range.len()));
     let mut end = 0;
     holes.retain(|hole| {
         let free = hole.range.start >= end;

@@ -126,7 +126,8 @@ impl Verification {
         }
         let wrong: Vec<&Continuation> = self.wrong_continuations().collect();
         if let Some(shortest) = wrong.iter().min_by_key(|one| one.output.len()) {
-            let kinds: BTreeSet<ContinuationKind> = wrong.iter().map(|one| one.kind).collect();
+            let mut kinds = BTreeSet::new();
+            kinds.extend(wrong.iter().map(|one| one.kind));
             let kinds = kinds.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let [prompt, output] = [&shortest.prompt, &shortest.output].map(|text| quoted(text));
             let gap =
@@ -166,7 +167,8 @@ impl Verification {
     pub fn covered(&self) -> Vec<String> {
         let held = self.kinds.iter().filter(|(_, tally)| tally.held == tally.tried);
         let wrong: Vec<_> = self.wrong_continuations().map(|one| one.kind).collect();
-        let continued: BTreeSet<_> = self.continuations.iter().map(|one| one.kind).collect();
+        let mut continued = BTreeSet::new();
+        continued.extend(self.continuations.iter().map(|one| one.kind));
         let continued = continued.iter().filter(|kind| !wrong.contains(kind));
         held.map(|(kind, _)| kind.to_string()).chain(continued.map(ToString::to_string)).collect()
     }
@@ -265,8 +267,13 @@ fn verify_here(template: &Template, spec: &FormatSpec, count: u32, seed: u64, af
         result.continuations.extend(trials.continued().opened_by_model());
     }
     let small = small_turns(spec);
-    let mut kinds = BTreeSet::new();
-    let new = small.iter().filter(|turn| kinds.insert(MessageKind::of(&message_of(turn))));
+    let mut kinds = Vec::new();
+    let new = small.iter().filter(|turn| {
+        let kind = MessageKind::of(&message_of(turn));
+        let is_new = !kinds.contains(&kind);
+        kinds.push(kind);
+        is_new
+    });
     result.continuations.extend(new.filter_map(|turn| trials.later(turn)));
     result.continuations.extend(small.iter().filter_map(|turn| trials.in_blanks(turn)));
     result.quoting = trials.quoting();

@@ -40,7 +40,7 @@ impl Vocabulary {
         }
         if spec.tools.format == ToolFormat::None {
             let tokens = spec.tokens.other.iter().chain(&spec.tokens.preserved);
-            vocabulary.around_tools = tokens.filter(|token| token.contains("tool")).cloned().collect();
+            vocabulary.around_tools.extend(tokens.filter(|token| token.contains("tool")).cloned());
         }
         vocabulary
     }

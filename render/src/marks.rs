@@ -173,7 +173,9 @@ impl Marks {
     pub(crate) fn decided(&self) -> BTreeSet<String> {
         let tested = self.decided.iter().enumerate().filter(|(_, tested)| **tested);
         let mut path = Path::default();
-        tested.map(|(place, _)| path.write(&self.places, &[], place).to_owned()).collect()
+        let mut decided = BTreeSet::new();
+        decided.extend(tested.map(|(place, _)| path.write(&self.places, &[], place).to_owned()));
+        decided
     }
 
     /// Records that a text was looked for in the value of a mark.

@@ -52,7 +52,7 @@ pub fn sources_in(folder: impl AsRef<Path>) -> Result<Vec<Result<Source, SourceE
         }
     }
     sources.extend(of_model(folder, &model_files));
-    sources.sort_by(|a, b| path_of(a).cmp(path_of(b)));
+    sources.sort_unstable_by(|a, b| path_of(a).cmp(path_of(b)));
     Ok(sources)
 }
 
@@ -67,7 +67,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
     let fail = |error: std::io::Error| SourceError::unreadable(folder, error);
     let entries = std::fs::read_dir(folder).map_err(fail)?.map(|entry| Ok(entry.map_err(fail)?.path()));
     let mut paths = entries.collect::<Result<Vec<PathBuf>, SourceError>>()?;
-    paths.sort();
+    paths.sort_unstable();
     Ok(paths)
 }
 

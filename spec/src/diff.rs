@@ -62,7 +62,7 @@ pub fn diff(old: &FormatSpec, new: &FormatSpec) -> Vec<Change> {
     }
     let labels: Vec<&str> = keys.iter().filter_map(|key| label(key)).collect();
     let mut ranked: Vec<_> = keys.iter().map(|key| (rank(key, &shape, &labels), *key)).collect();
-    ranked.sort_by(|(one, _), (other, _)| one.cmp(other));
+    ranked.sort_unstable();
     let get = |keys: &[(String, Node)], key: &str| {
         let found = keys.iter().find(|(name, _)| name == key);
         found.map(|(_, node)| node.clone())

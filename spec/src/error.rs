@@ -75,7 +75,7 @@ impl Problem {
 impl SpecError {
     /// The problems of one file in the order of the file; `None` without problems.
     pub(crate) fn from_problems(mut problems: Vec<Problem>) -> Option<Self> {
-        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems.sort_by_cached_key(|problem| (problem.line, problem.column));
         problems.dedup();
         (!problems.is_empty()).then_some(Self { problems })
     }

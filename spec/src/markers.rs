@@ -54,6 +54,8 @@ impl FormatSpec {
         let types = self.content.header.types.iter().map(String::as_str);
         let tags = written.chain(types).flat_map(tag::tags);
         // A tag with a name is written in as many forms as there are functions.
-        tags.filter(|tag| !tag.contains(tag::REPEATED_NAME)).collect()
+        let mut found = BTreeSet::new();
+        found.extend(tags.filter(|tag| !tag.contains(tag::REPEATED_NAME)));
+        found
     }
 }

@@ -86,7 +86,7 @@ impl Overlay {
             Ok(leaf) => keys.push(leaf),
             Err(problem) => problems.push(*problem),
         });
-        keys.sort_by_key(|leaf| leaf.shown.line);
+        keys.sort_by_cached_key(|leaf| leaf.shown.line);
         match SpecError::from_problems(problems) {
             None => Ok(Self { source, root, keys }),
             Some(error) => Err(error),

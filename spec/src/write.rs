@@ -177,7 +177,7 @@ mod tests {
         let key =
             |fault: &Fault| (fault.key.clone().unwrap_or_default(), matches!(fault.kind, FaultKind::Missing { .. }));
         let mut keys: Vec<(String, bool)> = faults.iter().map(key).collect();
-        keys.sort();
+        keys.sort_unstable();
         let expected = [
             ("late[1]", false),
             ("late[2].literal", false),

@@ -31,7 +31,7 @@ pub fn specs_in(folder: impl AsRef<Path>) -> Result<Vec<(PathBuf, Loaded)>, Load
             paths.push(path);
         }
     }
-    paths.sort();
+    paths.sort_unstable();
     let loader = Loader::new().without_known_formats();
     let (mut specs, mut errors) = (Vec::new(), Vec::new());
     for path in paths {

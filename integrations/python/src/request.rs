@@ -69,7 +69,10 @@ impl Request {
     /// Args:
     ///     kind: `"gbnf"` for llama.cpp, `"xgrammar"` for a structural tag (vLLM, SGLang), or `"llguidance"` for Lark. Raises
     ///         RequestError if it is another.
-    ///     open_objects, free_white_space, text_before, max_reasoning: As for `Model.grammar`.
+    ///     open_objects: As for `Model.grammar`.
+    ///     free_white_space: As for `Model.grammar`.
+    ///     text_before: As for `Model.grammar`.
+    ///     max_reasoning: As for `Model.grammar`.
     #[pyo3(
         signature = (kind="gbnf", **options),
         text_signature = "($self, kind='gbnf', *, open_objects=False, free_white_space=False, text_before=0, max_reasoning=None)"

@@ -483,7 +483,8 @@ impl Confirming {
         while !self.refused {
             let Some(&byte) = after.get(self.space + self.read) else {
                 // Where the text is over, it may cut off one of the cores, even before the first byte of it.
-                return last.then_some(true);
+                let cut = &after[self.space..self.space + self.read];
+                return last.then(|| wanted.context.has_tokens(cut, wanted.from + self.space));
             };
             work.add(1);
             if self.read == 0 && byte.is_ascii_whitespace() && !exact {

@@ -73,11 +73,11 @@ fn in_order(calls: &[Value], results: Vec<Value>) -> Vec<(Option<usize>, Value)>
         of.filter(|of| answered.get_mut(*of).map(|answered| *answered = true).is_some())
     };
     let numbered = results.into_iter().enumerate();
-    let mut placed: Vec<_> = numbered.map(|(at, result)| (of_call(at, &result), result)).collect();
+    let mut placed: Vec<_> = numbered.map(|(at, result)| (of_call(at, &result), at, result)).collect();
     if answered.iter().all(|answered| *answered) {
-        placed.sort_by_key(|(of, _)| of.unwrap_or(usize::MAX));
+        placed.sort_unstable_by_key(|(of, at, _)| (of.unwrap_or(usize::MAX), *at));
     }
-    placed
+    placed.into_iter().map(|(of, _, result)| (of, result)).collect()
 }
 
 /// A message of the assistant with this content.

@@ -75,7 +75,7 @@ impl Written {
         let (function, arguments) = (&tools.function, &tools.arguments);
         let python = tools.uses_python_dicts;
         if tools.format == ToolFormat::JsonNative {
-            self.text.push_str(&literal(&object(tools, call)?, python));
+            literal(&object(tools, call)?, python, &mut self.text);
             return Some(());
         }
         self.markers(&[&function.name_prefix]);
@@ -84,7 +84,7 @@ impl Written {
         self.markers(&[&arguments.start]);
         match tools.format {
             ToolFormat::None | ToolFormat::JsonNative => return None,
-            ToolFormat::TagWithJson => self.text.push_str(&literal(&Value::Object(call.arguments.clone()), python)),
+            ToolFormat::TagWithJson => literal(&Value::Object(call.arguments.clone()), python, &mut self.text),
             ToolFormat::TagWithTagged | ToolFormat::CallExpression => {
                 for (at, (name, value)) in call.arguments.iter().enumerate() {
                     self.markers(&[if at > 0 { &arguments.separator } else { "" }]);
@@ -111,7 +111,7 @@ impl Written {
         self.markers(&[suffix, &arguments.value_prefix]);
         match value {
             Value::String(text) if tools.format == ToolFormat::TagWithTagged => self.text.push_str(text),
-            value => self.text.push_str(&literal(value, python)),
+            value => literal(value, python, &mut self.text),
         }
         self.markers(&[&arguments.value_suffix, &arguments.close_prefix]);
         if !arguments.close_prefix.is_empty() {
@@ -124,7 +124,14 @@ impl Written {
 /// A call as one object.
 fn object(tools: &Tools, call: &WrittenCall<'_>) -> Option<Value> {
     let text = Value::Object(call.arguments.clone());
-    let arguments = if tools.args_as_text { literal(&text, false).into() } else { text };
+    let arguments = match tools.args_as_text {
+        true => {
+            let mut written = String::new();
+            literal(&text, false, &mut written);
+            written.into()
+        }
+        false => text,
+    };
     if !tools.function.name_prefix.is_empty() || !tools.function.name_suffix.is_empty() {
         return None;
     }
@@ -143,25 +150,37 @@ fn object(tools: &Tools, call: &WrittenCall<'_>) -> Option<Value> {
         inner = Map::from_iter(id.into_iter().chain([(tools.function_field.clone(), inner.into())]));
     }
     // The order in which models were taught to write the keys.
-    let place = |key: &String| tools.parameter_order.iter().position(|other| other == key).unwrap_or(usize::MAX);
-    let mut entries: Vec<(String, Value)> = inner.into_iter().collect();
-    entries.sort_by_key(|(key, _)| place(key));
-    Some(Value::Object(entries.into_iter().collect()))
+    let known = tools.parameter_order.iter().filter_map(|key| inner.shift_remove_entry(key));
+    let mut call = Map::from_iter(known);
+    call.extend(inner);
+    Some(Value::Object(call))
 }
 
-/// A value as `json.dumps` writes it, or as a Python literal.
-fn literal(value: &Value, python: bool) -> String {
-    let join = |items: Vec<String>| items.join(", ");
-    match value {
-        Value::Bool(true) if python => "True".to_owned(),
-        Value::Bool(false) if python => "False".to_owned(),
-        Value::Null if python => "None".to_owned(),
-        Value::Array(items) => format!("[{}]", join(items.iter().map(|item| literal(item, python)).collect())),
-        Value::Object(entries) => {
-            let entry =
-                |(key, value): (&String, &Value)| format!("{}: {}", Value::String(key.clone()), literal(value, python));
-            format!("{{{}}}", join(entries.iter().map(entry).collect()))
+/// Writes a value as `json.dumps` does, or as a Python literal.
+fn literal(value: &Value, python: bool, out: &mut String) {
+    let word = match value {
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                literal(item, python, out);
+            }
+            return out.push(']');
         }
-        other => other.to_string(),
-    }
+        Value::Object(entries) => {
+            out.push('{');
+            for (at, (key, value)) in entries.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                literal(&Value::String(key.clone()), python, out);
+                out.push_str(": ");
+                literal(value, python, out);
+            }
+            return out.push('}');
+        }
+        Value::Bool(true) if python => "True",
+        Value::Bool(false) if python => "False",
+        Value::Null if python => "None",
+        other => return out.push_str(&other.to_string()),
+    };
+    out.push_str(word);
 }

@@ -18,7 +18,8 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let others = spec.tokens.other.iter().map(String::as_str).chain(user).filter(|token| is_special(token));
     let others = ends_of_text(spec).into_iter().chain(others);
     let others = others.filter(|_| !ends.is_empty() || spec.tools.format != ToolFormat::None);
-    let tokens: BTreeSet<&str> = others.chain(next_headers(spec)).filter(|token| !is_end(token)).collect();
+    let mut tokens = BTreeSet::new();
+    tokens.extend(others.chain(next_headers(spec)).filter(|token| !is_end(token)));
     if tokens.is_empty() {
         return;
     }

@@ -37,7 +37,8 @@ fn before_another(spec: &Source<'_>) -> Vec<Expr> {
     let start = [MarkerText::new(&spec.content.header.start).core, core(spec, MarkerKey::AssistantStart)];
     let openers = spec.markers().filter(|(key, _)| OPENERS.contains(key) || *key == MarkerKey::ContentStart);
     let tags = openers.filter_map(|(_, text)| MarkerText::new(text).tags().first().copied());
-    let cores: BTreeSet<&str> = start.into_iter().chain(tags).filter(|core| begins_tag(core)).collect();
+    let mut cores = BTreeSet::new();
+    cores.extend(start.into_iter().chain(tags).filter(|core| begins_tag(core)));
     let again = |core: &str| Literal {
         followed_by: vec![core.to_owned()],
         ..tolerated(MarkerKey::AssistantStart, core, Role::ContentWrapper)

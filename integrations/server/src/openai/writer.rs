@@ -1,7 +1,5 @@
 //! Writes the events of a parser as chunks.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use unjinja_runtime::{Event, Message};
 
@@ -55,7 +53,7 @@ pub struct ChunkWriter {
     calls: CallWriter,
     custom: CalledTools,
     /// The arguments of open calls of custom tools, by their positions.
-    inputs: BTreeMap<usize, String>,
+    inputs: Vec<(usize, String)>,
     /// Collects the diagnostics in their order.
     noticed: Message,
 }
@@ -76,7 +74,7 @@ impl ChunkWriter {
             answered: false,
             calls: CallWriter::new(call_ids),
             custom: CalledTools::default(),
-            inputs: BTreeMap::new(),
+            inputs: Vec::new(),
             noticed: Message::default(),
         }
     }
@@ -218,7 +216,7 @@ impl ChunkWriter {
         let custom = |name, input| Some(CustomDelta { name, input });
         let call = match piece {
             CallPiece::Start { index, id, name } if self.custom.is_custom(&name) => {
-                self.inputs.insert(index, String::new());
+                self.inputs.push((index, String::new()));
                 let (id, kind, custom) = (Some(id), Some("custom".to_owned()), custom(Some(name), String::new()));
                 ToolCallDelta { index, id, kind, custom, ..ToolCallDelta::default() }
             }
@@ -226,8 +224,8 @@ impl ChunkWriter {
                 let function = FunctionDelta { name: Some(name), arguments: String::new() };
                 ToolCallDelta { index, id: Some(id), kind: Some("function".to_owned()), function, custom: None }
             }
-            CallPiece::Arguments { index, json } => match self.inputs.get_mut(&index) {
-                Some(input) => {
+            CallPiece::Arguments { index, json } => match self.inputs.iter_mut().find(|(open, _)| *open == index) {
+                Some((_, input)) => {
                     input.push_str(&json);
                     return None;
                 }
@@ -237,7 +235,8 @@ impl ChunkWriter {
                 }
             },
             CallPiece::End { index, .. } => {
-                let input = input_of(&self.inputs.remove(&index)?);
+                let at = self.inputs.iter().position(|(open, _)| *open == index)?;
+                let input = input_of(&self.inputs.swap_remove(at).1);
                 ToolCallDelta { index, custom: custom(None, input), ..ToolCallDelta::default() }
             }
         };
