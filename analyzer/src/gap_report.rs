@@ -16,7 +16,8 @@ use crate::observed::MessagePart;
 use crate::probe::Probe;
 use crate::sentinels::SENTINELS;
 use crate::settle::{NO_CALL, NO_REASONING};
-use crate::smallest::{small_turns, smallest, undescribed_turns};
+use crate::small_turns::{small_turns, undescribed_turns};
+use crate::smallest::smallest;
 use crate::verify::{Failure, Lost, TrialOutcome, Trials, Verification, message_of};
 
 /// Something that a spec does not describe, or that its parser reads wrongly.

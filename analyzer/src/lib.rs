@@ -24,6 +24,7 @@ mod quoted;
 mod random;
 mod sentinels;
 mod settle;
+mod small_turns;
 mod smallest;
 mod source_ext;
 mod suggest;

@@ -11,7 +11,7 @@ use crate::conclude::{self, Evidence, PromptEnd, is_in_header};
 use crate::error::Gap;
 use crate::message_kind::MessageKind;
 use crate::probe::Probe;
-use crate::smallest::small_turns;
+use crate::small_turns::small_turns;
 use crate::text;
 use crate::verify::{TrialOutcome, Trials, message_of, parser};
 

@@ -9,9 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use unjinja_codegen::interpreter;
 use unjinja_runtime::{Interpreter, Message, Options, Tools, parse};
-use unjinja_spec::{
-    Carrier, EmptyContent, FormatSpec, MarkerKey, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat,
-};
+use unjinja_spec::{EmptyContent, FormatSpec, ReasoningMode, RoundTrips, Status, TemplateInfo, ToolFormat};
+
+mod after_results;
+mod lacking;
+mod later;
+
+use lacking::*;
 
 use crate::ask::working_style;
 use crate::continuations::{Continuation, ContinuationKind, Continued, QUESTION};
@@ -23,7 +27,7 @@ use crate::probe::{Probe, Variable};
 use crate::quoted;
 use crate::random::Random;
 use crate::sentinels::SENTINELS;
-use crate::smallest::small_turns;
+use crate::small_turns::small_turns;
 use crate::text;
 use unjinja_render::{RenderError, Template, with_big_stack};
 
@@ -412,76 +416,6 @@ impl<'p, 't> Trials<'p, 't> {
         quoted::turns(self.spec).into_iter().filter_map(held).collect()
     }
 
-    /// Random turns after the results of a call, of a call with text before it, and of two calls, as far as they come back.
-    fn after_results(&self, random: &mut Random) -> Vec<AfterResult> {
-        if self.spec.tools.format == ToolFormat::None || !self.spec.capabilities.tool_calls {
-            return Vec::new();
-        }
-        let calls = [Call::probe(0), Call::probe(1)];
-        let one = AssistantMessage::calls(&calls[..1]);
-        let text = one.clone().with_content(SENTINELS.content);
-        let before = [one, text, AssistantMessage::calls(&calls)];
-        let mut found = Vec::new();
-        for asked in before.iter().cycle().take(AFTER_RESULTS) {
-            let (turn, expected) = random.turn(self.spec);
-            found.extend(self.after_result(asked, &turn, expected));
-        }
-        found
-    }
-
-    /// A turn after the results of the calls of another one.
-    fn after_result(
-        &self,
-        asked: &AssistantMessage,
-        turn: &AssistantMessage,
-        mut message: Message,
-    ) -> Option<AfterResult> {
-        let (style, extra) = (self.style_for(asked), [self.variables(asked), self.variables(turn)].concat());
-        let offered = tools_for(&[asked.calls.as_slice(), &turn.calls].concat());
-        let mut messages = vec![style.user(SENTINELS.user), asked.message(style)];
-        let results = asked.calls.iter().enumerate().map(|(number, call)| style.result(number, call, RESULT));
-        messages.extend(results);
-        let shown = style.offer(offered.clone());
-        let prompt = self.probe.render(&messages, &shown, true, &extra).ok()?;
-        let tail = prompt.get(prompt.rfind(RESULT)? + RESULT.len()..)?.to_owned();
-        messages.push(turn.message(self.style_for(turn)));
-        let whole = self.probe.render(&messages, &shown, false, &extra).ok()?;
-        let body = match whole.strip_prefix(&prompt) {
-            Some(output) => until_end(output, self.spec).to_owned(),
-            // A past turn may lack what the prompt has of a new one.
-            None => {
-                let fresh = self.probe.turn_text(turn, self.style_for(turn), &extra).ok()?;
-                let body = text::without_start(until_end(&fresh, self.spec), &self.spec.turn.assistant_start);
-                let begun = |tail: &str| {
-                    (1..=body.len()).rev().find(|at| body.get(..*at).is_some_and(|begun| tail.ends_with(begun)))
-                };
-                // White space after a marker that the prompt writes may differ.
-                let begun = begun(&tail).or_else(|| begun(tail.trim_end()));
-                let opener = self.spec.reasoning.start.trim();
-                let is_open = !opener.is_empty() && tail.trim_end().ends_with(opener);
-                body.get(begun.or((!is_open).then_some(0))?..)?.to_owned()
-            }
-        };
-        for call in &mut message.tool_calls {
-            call.id = call.id.take().filter(|id| body.contains(id.as_str()));
-        }
-        let tools = Tools::from_openai(&offered).unwrap_or_default();
-        let parsed =
-            parse(self.parser.clone(), &body, &Options::new().tools(&tools).generation_prompt(self.begun_in(&tail)));
-        same(&parsed, &message).then_some(AfterResult { prompt, tail, turn: Rendered { body, message, tools } })
-    }
-
-    /// What the end of a prompt has of the turn, with its start.
-    fn begun_in(&self, tail: &str) -> String {
-        let start = self.spec.turn.assistant_start.as_str();
-        if let Some(at) = tail.rfind(start).filter(|_| !start.is_empty()) {
-            return tail.get(at..).unwrap_or_default().to_owned();
-        }
-        let known = self.spec.generation_prompt.iter().filter_map(|prompt| prompt.text.strip_prefix(start));
-        let begun = known.filter(|text| tail.ends_with(text)).max_by_key(|text| text.len());
-        format!("{start}{}", begun.unwrap_or_default())
-    }
-
     fn continued(&self) -> Continued<'_, 't> {
         let Self { probe, parser, spec, style, .. } = self;
         Continued { probe, parser, spec, style: *style }
@@ -504,45 +438,6 @@ impl<'p, 't> Trials<'p, 't> {
             );
         }
         found
-    }
-
-    /// The turn later in a conversation, where the template writes it in another way there.
-    fn later(&self, turn: &AssistantMessage) -> Option<Continuation> {
-        let Self { probe, spec, .. } = self;
-        let (style, extra) = (self.style_for(turn), self.variables(turn));
-        let tools = turn.tools(style);
-        let place = |before| probe.turn_among([before, Vec::new()], turn, &tools, style, &extra).ok();
-        let exchange = [style.user("One?\n"), AssistantMessage::content("Two.").message(style)];
-        let (first, later) = (place(Vec::new())?.text, place([exchange.clone(), exchange].concat())?.text);
-        let mut expected = message_of(turn);
-        let start = spec.turn.assistant_start.trim();
-        // Where nothing opens the turn, its header cannot be told from it.
-        if first == later || start.is_empty() || lacking(&later, &expected).is_some() {
-            return None;
-        }
-        let TrialOutcome::Held(Some(held)) = self.run(turn, expected.clone()) else { return None };
-        let header = &first[..first.find(held.body.trim())?];
-        let after_start = || later.split_once(start).map(|(_, body)| body);
-        let output = until_end(later.strip_prefix(header).or_else(after_start).unwrap_or(&later), spec).to_owned();
-        let prompt = self.begun(turn, false, &extra).to_owned();
-        let options = Options::new().tools(&held.tools).generation_prompt(&prompt);
-        let parsed = parse(self.parser.clone(), &output, &options);
-        expected.tool_calls.iter_mut().for_each(|call| call.id = None);
-        Some(Continuation { kind: ContinuationKind::LaterTurn, prompt, thinking: None, output, expected, parsed })
-    }
-
-    /// The turn with white space around its texts, if it does not come back.
-    fn in_blanks(&self, turn: &AssistantMessage) -> Option<Continuation> {
-        let in_blanks = |text: &str| if text.is_empty() { String::new() } else { format!("\n{text}\n\n") };
-        let reasoning = turn.reasoning.as_ref().map(|(carrier, text)| (carrier.clone(), in_blanks(text)));
-        let other = AssistantMessage { content: in_blanks(&turn.content), reasoning, ..turn.clone() };
-        if other == *turn || !matches!(self.run(turn, message_of(turn)), TrialOutcome::Held(_)) {
-            return None;
-        }
-        let TrialOutcome::Failed(failed) = self.run(&other, message_of(&other)) else { return None };
-        let Failure { rendered: output, expected, parsed, .. } = *failed;
-        let prompt = self.begun(&other, false, &self.variables(&other)).to_owned();
-        Some(Continuation { kind: ContinuationKind::Blanks, prompt, thinking: None, output, expected, parsed })
     }
 
     fn judge(
@@ -690,98 +585,4 @@ pub(crate) fn message_of(turn: &AssistantMessage) -> Message {
     let mut message = Message::new(&turn.content, calls.collect());
     message.reasoning_content = turn.reasoning.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
     message
-}
-
-/// A turn without what the template writes after it.
-fn until_end<'r>(rendered: &'r str, spec: &FormatSpec) -> &'r str {
-    let core = spec.turn.end.trim();
-    match rendered.rfind(core) {
-        Some(at) if !core.is_empty() && !rendered.trim_end().ends_with(core) => &rendered[..at + core.len()],
-        _ => rendered,
-    }
-}
-
-/// Whether the template wrote one message as several turns: the end of a turn is inside it, and another turn or message begins
-/// there. In formats whose turns are several messages, markers hold the text that also ends the turn.
-fn is_several_turns(rendered: &str, spec: &FormatSpec, message: &Message) -> bool {
-    let (start, end) = (spec.turn.assistant_start.trim(), spec.turn.end.trim());
-    let turn = until_end(rendered, spec).trim_end();
-    let inner = turn.strip_suffix(end).unwrap_or(turn);
-    let of_turn = [MarkerKey::AssistantStart, MarkerKey::TurnEnd, MarkerKey::UserStart];
-    let holds_end = |(key, text): &(MarkerKey, &str)| !of_turn.contains(key) && text.contains(end);
-    let ends_messages = spec.markers().any(|marker| holds_end(&marker));
-    // What a marker holds is no end of the turn.
-    let whole = spec.markers().filter(holds_end).filter(|(_, text)| text.trim() != end);
-    let inner = &whole.fold(inner.to_owned(), |inner, (_, text)| inner.replace(text.trim(), "\n"));
-    // A call that comes after the end of an answer is lost, unless a header begins a turn for it.
-    let is_after_answer = !message.content.is_empty() && message.tool_calls.len() == 1;
-    let header = match unjinja_spec::tags(start).first() {
-        _ if ends_messages => Some(start),
-        first => first.copied().filter(|_| is_after_answer),
-    };
-    let begins = |(at, _): (usize, &str)| {
-        let rest = inner[at + end.len()..].trim_start();
-        header.is_none_or(|header| !header.is_empty() && rest.starts_with(header))
-    };
-    !end.is_empty() && inner.match_indices(end).any(begins)
-}
-
-/// Whether the template writes an answer together with calls like reasoning: then no parser can tell them apart.
-fn is_same_as_reasoning(
-    probe: &Probe<'_>,
-    spec: &FormatSpec,
-    turn: &AssistantMessage,
-    style: Style,
-    rendered: &str,
-) -> bool {
-    if turn.content.is_empty() || turn.calls.is_empty() || spec.reasoning.mode == ReasoningMode::None {
-        return false;
-    }
-    let (open, before) = (spec.reasoning.start.trim(), rendered.split(turn.content.as_str()).next().unwrap_or(""));
-    if !open.is_empty() && before.trim_end().ends_with(open) {
-        return true;
-    }
-    let Some(carrier) = Carrier::of_field(&spec.reasoning.field).filter(|_| turn.reasoning.is_none()) else {
-        return false;
-    };
-    let other = AssistantMessage { content: String::new(), ..turn.clone() }.with_reasoning(&carrier, &turn.content);
-    probe.turn_text(&other, style, &[]).is_ok_and(|other| other == rendered)
-}
-
-fn message_is_plain(message: &Message) -> bool {
-    message.tool_calls.is_empty() && message.reasoning_content.is_empty()
-}
-
-/// The part of a message of which a render lacks a word; `None` if it has all words of the texts and the names of the calls.
-fn lacking(rendered: &str, message: &Message) -> Option<MessagePart> {
-    let lacks = |text: &str| text.split_whitespace().any(|word| !rendered.contains(word));
-    if let Some(number) = message.tool_calls.iter().position(|call| !rendered.contains(&call.name)) {
-        return Some(MessagePart::Name(number));
-    }
-    let texts = [(MessagePart::Reasoning, &message.reasoning_content), (MessagePart::Content, &message.content)];
-    texts.into_iter().find(|(_, text)| lacks(text)).map(|(part, _)| part)
-}
-
-/// A text among the arguments that a parser takes for another one, because the template writes it without what makes it whole:
-/// between quotes without the escapes that it needs, or without quotes where a literal may be, though it begins with a quote
-/// itself. Models write literals.
-fn unescaped(rendered: &str, turn: &AssistantMessage, spec: &FormatSpec) -> Option<MessagePart> {
-    let are_literals =
-        matches!(spec.tools.format, ToolFormat::CallExpression | ToolFormat::JsonNative | ToolFormat::TagWithJson);
-    let is_written = |text: &str| {
-        let escaped = text.replace('\\', "\\\\").replace('\n', "\\n");
-        let literal = |quote: char| format!("{quote}{}{quote}", escaped.replace(quote, &format!("\\{quote}")));
-        ['\'', '"'].into_iter().any(|quote| rendered.contains(&literal(quote)))
-    };
-    // Where only a separator ends a value, a literal is read first.
-    let arguments = &spec.tools.arguments;
-    let unclosed = arguments.value_suffix.trim().is_empty() && !arguments.separator.trim().is_empty();
-    let is_bare = |text: &str| text.starts_with(['\'', '"']) && !is_written(text);
-    let needs_escapes = |text: &str| text.contains(['\\', '\'', '"', '\n']);
-    let is_lost = |text: &str| {
-        if are_literals { needs_escapes(text) && !is_written(text) } else { unclosed && is_bare(text) }
-    };
-    let lacks = |value: &Value| value.as_str().is_some_and(is_lost);
-    let mut calls = turn.calls.iter().enumerate();
-    calls.find_map(|(number, call)| Some(MessagePart::Value(number, call.arguments.values().position(lacks)?)))
 }

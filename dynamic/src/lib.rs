@@ -37,9 +37,9 @@ pub use error::ModelError;
 pub use known::{known_overlay, known_spec, known_specs};
 pub use loader::{Input, LoadError, Loaded, Loader, Observer, overlay_of_spec, specs_in, template_file};
 pub use missing::{Missing, MissingKind};
-pub use model::{Model, ModelStream};
+pub use model::{Model, ModelStream, Prompt};
 pub use overlays::{Correction, KnownOverlay, Origin, Reason};
-pub use prompt::{LabelledPrompt, Prompt};
+pub use prompt::LabelledPrompt;
 #[cfg(feature = "grammar")]
 pub use request::{Request, RequestOptions};
 pub use spans::{OutputSpan, SpanReader, SpanStep};

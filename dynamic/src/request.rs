@@ -7,8 +7,7 @@ use unjinja_spec::CallIds;
 
 use crate::conversation::Conversation;
 use crate::error::ModelError;
-use crate::model::{Model, ModelStream};
-use crate::prompt::Prompt;
+use crate::model::{Model, ModelStream, Prompt};
 
 /// What a request asks for, besides its conversation and its tools.
 ///

@@ -27,6 +27,7 @@ mod actions;
 pub(crate) mod adapters;
 mod call_builder;
 pub(crate) mod chat_parser;
+mod confirming;
 mod cursor;
 mod emitter;
 pub(crate) mod entry;

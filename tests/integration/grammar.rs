@@ -8,12 +8,10 @@ use std::collections::BTreeSet;
 use unjinja::abi::{Action, Origin};
 use unjinja::{GrammarOptions, Integers, Target, ToolChoice};
 use unjinja::{Options, Tools, parse};
-use unjinja_dynamic::KnownOverlay;
 use unjinja_grammar::Reasoning;
 use unjinja_grammar::Wider;
 use unjinja_render::Template;
-use unjinja_runtime::Program;
-use unjinja_spec::{Overlay, REPEATED_NAME, StartsIn};
+use unjinja_spec::{REPEATED_NAME, StartsIn};
 use unjinja_testkit::{sample, share};
 
 /// How many random sentences of each grammar are read.
@@ -49,40 +47,6 @@ fn every_constant_loads() -> Result<(), Failure> {
         }
     }
     assert!(loaded > 60, "{loaded} grammars");
-    Ok(())
-}
-
-/// A format repeats what follows for each marker: nested without a limit, the tag of a model with many headers took 200 MB.
-#[test]
-fn structural_tags_stay_small() -> Result<(), Failure> {
-    let tools = tools()?;
-    let (mut tags, mut together) = (0, 0);
-    let mut small = |name: &str, program: &Program| -> Result<(), Failure> {
-        for choice in [ToolChoice::Auto, ToolChoice::Required, ToolChoice::None] {
-            let options = GrammarOptions::new().target(Target::XGrammar).tool_choice(choice);
-            let text = unjinja_grammar::grammar(program, Some(&tools), &options)?.text;
-            assert!(text.len() < 400_000, "{name}: {} bytes", text.len());
-            tags += 1;
-        }
-        Ok(())
-    };
-    let all = all_models()?;
-    for model in sample(all.iter().filter(|model| has_calls(model)), ONE_IN) {
-        small(&model.spec.template.name, model.parser.program())?;
-    }
-    // An overlay multiplies with what a template has of its own.
-    for spec in unjinja_dynamic::known_specs() {
-        let name = &spec.template.name;
-        let Some(toml) = unjinja_dynamic::known_overlay(&spec) else { continue };
-        let overlay = Overlay::from_toml(toml, name)?;
-        let known = KnownOverlay::new(&spec, overlay.clone());
-        for model in all.iter().filter(|model| known.fits(&model.spec).is_some()) {
-            let parser = unjinja_codegen::interpreter(&overlay.apply(&model.spec)?)?;
-            small(&format!("{} with the overlay of {name}", model.spec.template.name), parser.program())?;
-            together += 1;
-        }
-    }
-    assert!(tags > share(150, ONE_IN) && together > 5, "{tags} tags, {together} specs with an overlay");
     Ok(())
 }
 

@@ -26,6 +26,7 @@ mod round_trips;
 mod rules;
 mod skips;
 mod support;
+mod tag_sizes;
 mod templates;
 mod tokens;
 mod turns;
