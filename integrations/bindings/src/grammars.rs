@@ -16,7 +16,7 @@ pub fn target(kind: &str) -> Result<Target, Failure> {
     })
 }
 
-/// What the options of a grammar say of the size and the form of what a model may write, in each language under its own names.
+/// What a grammar leaves free. Each language names these options in its own way.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Freedom {
     /// See [`GrammarOptions::open_objects`].

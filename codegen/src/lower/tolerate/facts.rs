@@ -116,7 +116,7 @@ pub(super) fn other_tokens(spec: &Source<'_>) -> impl Iterator<Item = Literal> {
 /// The tokens of all vocabularies that end a text, with that of the spec.
 pub(super) fn ends_of_text<'s>(spec: &'s Source<'_>) -> BTreeSet<&'s str> {
     let own = spec.tokens.eos.as_deref().map(str::trim).filter(|token| !token.is_empty());
-    // To collect them would sort them, which takes a kilobyte of code for each type.
+    // `collect` sorts, and each type that is sorted adds kilobytes to WebAssembly modules; inserting adds none. Other sets do the same.
     let mut ends = BTreeSet::new();
     ends.extend(own.into_iter().chain(END_OF_TEXT));
     ends
