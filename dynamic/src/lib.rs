@@ -2,9 +2,10 @@
 //!
 //! # Files
 //! `loader` decides which spec a template has and which overlays correct it; `shorthands` are its calls for each kind of input.
-//! `model` is what an application uses: `renderer` renders a `conversation`, `prompt` says where the turn begins in the result,
-//! `grammars` constrain a sampler, and `request` puts together what one request needs. `spans` are events with their text. `authors`
-//! tells who wrote which byte of a prompt, `missing` what a prompt lacks, and `explain` shows all that is known of a template and an output. `cache` keeps analyses,
+//! `model` is what an application uses, with the prompts that it makes: `renderer` renders a `conversation`, and `prompt` is a render with
+//! the origin of each byte. `grammars` constrain a sampler, and `request` puts together what one request needs. `spans` are events with
+//! their text. `authors` tells who wrote which byte of a prompt, `missing` what a prompt lacks, and `explain` shows all that is known of
+//! a template and an output. `cache` keeps analyses,
 //! `overlays` says which corrections fit, `known` finds the supported models, and `error` says what went wrong. Nothing here knows a
 //! format.
 
