@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use unjinja_runtime::abi::is_special_token;
-use unjinja_spec::{FormatSpec, MarkerKey, Overlay, ToolFormat, diff, tags};
+use unjinja_spec::{FormatSpec, MarkerKey, Overlay, ToolFormat, tags, values};
 
 /// The special tokens and the words in the markers of a spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,12 +76,11 @@ pub(crate) fn adds(overlay: &Overlay, spec: &FormatSpec) -> bool {
     if spec.tools.format == ToolFormat::None {
         return true;
     }
-    diff(spec, &corrected).iter().all(|change| {
-        let items = |text: &str| text.trim_matches(['[', ']']).trim().trim_end_matches(',').to_owned();
-        change.key.starts_with("tokens.")
-            || change.old.as_deref().map(items).is_none_or(|old| {
-                old.trim_matches('"').is_empty() || change.new.as_deref().is_some_and(|new| items(new).contains(&old))
-            })
+    let items = |value: &str| value.trim_matches(['[', ']']).trim().trim_end_matches(',').to_owned();
+    let corrected = values(&corrected);
+    values(spec).iter().filter(|(key, _)| !key.starts_with("tokens.")).all(|(key, old)| {
+        let old = items(old);
+        old.trim_matches('"').is_empty() || corrected.iter().any(|(same, new)| same == key && items(new).contains(&old))
     })
 }
 

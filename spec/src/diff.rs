@@ -129,6 +129,22 @@ impl fmt::Display for Change {
     }
 }
 
+/// The keys of a spec as [`Change`] names them, each with its value as TOML.
+///
+/// ```
+/// # let spec = unjinja_spec::FormatSpec::from_toml(&format!(
+/// #     "spec_version = 1\n[template]\nname = 'sample'\nfile = 'sample.jinja'\nsha256 = '{}'\n[turn]\nend = '<end>'\n",
+/// #     "0".repeat(64),
+/// # ), "sample.toml")?;
+/// let end = unjinja_spec::values(&spec).into_iter().find(|(key, _)| key == "turn.end");
+/// assert_eq!(end.map(|(_, value)| value).as_deref(), Some(r#""<end>""#));
+/// # Ok::<(), unjinja_spec::SpecError>(())
+/// ```
+#[must_use]
+pub fn values(spec: &FormatSpec) -> Vec<(String, String)> {
+    flatten(spec).into_iter().map(|(key, node)| (key, write::inline(&node))).collect()
+}
+
 /// The keys of a spec with their values. An array is one value, except for the generation prompts: each of them is
 /// identified by its switch, not by its position.
 fn flatten(spec: &FormatSpec) -> Vec<(String, Node)> {

@@ -65,7 +65,7 @@ mod turn;
 mod write;
 
 pub use call_ids::{CallIdShape, CallIds, ModelIds};
-pub use diff::{Change, diff, line_of, worst};
+pub use diff::{Change, diff, line_of, values, worst};
 pub use effect::Effect;
 pub use error::{Problem, SpecError};
 pub use evidence::{Described, Evidence, RoundTrips};

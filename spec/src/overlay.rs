@@ -83,10 +83,9 @@ impl Overlay {
         let mut keys = Vec::new();
         let comments = comments::comments(&source.text);
         collect(&root, &mut Vec::new(), &mut |path, node| match leaf(path, node, &source, &comments) {
-            Ok(leaf) => keys.push(leaf),
+            Ok(leaf) => keys.insert(keys.partition_point(|known: &Leaf| known.shown.line <= leaf.shown.line), leaf),
             Err(problem) => problems.push(*problem),
         });
-        keys.sort_by_cached_key(|leaf| leaf.shown.line);
         match SpecError::from_problems(problems) {
             None => Ok(Self { source, root, keys }),
             Some(error) => Err(error),

@@ -75,7 +75,7 @@ fn in_order(calls: &[Value], results: Vec<Value>) -> Vec<(Option<usize>, Value)>
     let numbered = results.into_iter().enumerate();
     let mut placed: Vec<_> = numbered.map(|(at, result)| (of_call(at, &result), at, result)).collect();
     if answered.iter().all(|answered| *answered) {
-        placed.sort_unstable_by_key(|(of, at, _)| (of.unwrap_or(usize::MAX), *at));
+        placed.sort_by_cached_key(|(of, at, _)| (of.unwrap_or(usize::MAX), *at));
     }
     placed.into_iter().map(|(of, _, result)| (of, result)).collect()
 }
