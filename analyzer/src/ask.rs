@@ -440,7 +440,7 @@ fn call_styles(style: Style) -> Vec<Style> {
     styles.retain(|style| changes(style) <= MOST_CHANGES);
     // Null content and arguments as text are usual enough to come before everything else.
     styles.sort_by_cached_key(|style| {
-        (style.needs.ids != CallIdForm::Any || style.tools != Offer::Wrapped, changes(style))
+        (usize::from(style.needs.ids != CallIdForm::Any || style.tools != Offer::Wrapped), changes(style))
     });
     styles
 }

@@ -4,12 +4,16 @@
 //! much of the marker has been read ([`Until`]). So the automaton's *rounds* are counted: ways from its first state back to it. A
 //! round is one character, unless the text contains the beginning of a marker. So no text that is short enough is refused, but some
 //! that are too long are accepted, and a minimum cannot be checked.
+//!
+//! A small model that may not write a marker writes its beginning again and again, which is one round without end. So where the
+//! engine knows nothing but rules and the limit is low, the text is counted more strictly: from each state to which a beginning that is
+//! no marker leads, the number of characters that are left is a rule of its own, and a long beginning counts as several characters.
 
 use crate::builder::{Builder, MAX_COUNT};
 use crate::expr::{Expr, RuleId};
 use crate::schema::Count;
 use crate::text_rules::class;
-use crate::until::{Stop, Transition, Until};
+use crate::until::{CharSet, Stop, Transition, Until};
 
 /// Text between two markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +27,21 @@ pub(crate) struct Between<'t> {
     pub(crate) after: &'t str,
 }
 
-/// The text of at most `max` rounds, and the marker that ends it. `None` if the limit is too high or no marker can be reached.
-pub(crate) fn counted(builder: &mut Builder, name: &str, between: &Between<'_>, max: u32) -> Option<Expr> {
+/// A beginning of a marker that counts as several characters, and as how many.
+const LONG: usize = 4;
+
+/// The rules that a text may have for the number of characters that are left.
+const MOST_RULES: usize = 1_000;
+
+/// The text of at most `max` rounds, and the marker that ends it. `None` if the limit is too high or no marker can be reached. `strictly`
+/// leaves no round without end.
+pub(crate) fn counted(
+    builder: &mut Builder,
+    name: &str,
+    between: &Between<'_>,
+    max: u32,
+    strictly: bool,
+) -> Option<Expr> {
     // White space before a marker cannot be told from the text.
     let before = between.before.iter().map(|before| before.chars().count()).max().unwrap_or(0);
     let most = max.saturating_add(u32::try_from(before).unwrap_or(u32::MAX));
@@ -32,10 +49,15 @@ pub(crate) fn counted(builder: &mut Builder, name: &str, between: &Between<'_>, 
         return None;
     }
     let until = Until::new(&between.stops);
-    let round = part(builder, &format!("{name}-part"), &until, Way::Round)?;
-    let end = part(builder, &format!("{name}-end"), &until, Way::To(&between.ends))?;
     let mut all: Vec<Expr> = between.after.chars().map(|char| builder.option(builder.char(char))).collect();
-    all.extend([builder.repeat(round, 0, Some(most)), end.into()]);
+    match strictly.then(|| Left::new(&until, most)).flatten() {
+        Some(left) => all.push(left.text(builder, name, &between.ends)?),
+        None => {
+            let round = part(builder, &format!("{name}-part"), &until, Way::Round)?;
+            let end = part(builder, &format!("{name}-end"), &until, Way::To(&between.ends))?;
+            all.extend([builder.repeat(round, 0, Some(most)), end.into()]);
+        }
+    }
     Some(builder.rule(name, builder.sequence(&all)).into())
 }
 
@@ -46,7 +68,11 @@ pub(crate) fn counted_each(
     until: &Until,
     groups: &[Vec<usize>],
     max: u32,
+    strictly: bool,
 ) -> Vec<Option<Expr>> {
+    if let Some(left) = strictly.then(|| Left::new(until, max)).flatten() {
+        return groups.iter().map(|stops| left.text(builder, name, stops)).collect();
+    }
     let round = part(builder, &format!("{name}-part"), until, Way::Round);
     let rounds = round.map_or(Expr::EMPTY, |round| builder.repeat(round, 0, Some(max)));
     let rounds = Expr::from(builder.rule(name, rounds));
@@ -59,7 +85,7 @@ pub(crate) fn counted_each(
 }
 
 /// Where a way through an automaton leads from its first state.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Way<'s> {
     /// To the first state again.
     Round,
@@ -79,36 +105,165 @@ pub(crate) fn lost(count: Count, is_limited: bool) -> Vec<(&'static str, &'stati
     min.into_iter().chain(count.max.map(|_| ("maxLength", max))).collect()
 }
 
+/// The number of characters that are left of a text, as rules.
+struct Left<'u> {
+    until: &'u Until,
+    /// How many characters of a marker each state has read.
+    depths: Vec<usize>,
+    /// The first state, and those to which characters lead that do not go on with a marker. Of these the characters are counted.
+    counted: Vec<usize>,
+    most: usize,
+}
+
+impl<'u> Left<'u> {
+    /// `None` if that takes too many rules.
+    fn new(until: &'u Until, most: u32) -> Option<Self> {
+        let mut depths = vec![usize::MAX; until.states.len()];
+        let mut queue = vec![0];
+        depths[0] = 0;
+        while let Some(from) = queue.pop() {
+            for (_, to) in chars(until, from) {
+                if depths[to] == usize::MAX {
+                    depths[to] = depths[from] + 1;
+                    queue.insert(0, to);
+                }
+            }
+        }
+        let mut left = Self { until, depths, counted: vec![0], most: usize::try_from(most).ok()? };
+        for from in 0..until.states.len() {
+            let fails: Vec<usize> =
+                chars(until, from).map(|(_, to)| to).filter(|to| !left.goes_on(from, *to)).collect();
+            for to in fails {
+                if !left.counted.contains(&to) {
+                    left.counted.push(to);
+                }
+            }
+        }
+        (left.counted.len().saturating_mul(left.most) <= MOST_RULES).then_some(left)
+    }
+
+    fn goes_on(&self, from: usize, to: usize) -> bool {
+        self.depths[to] == self.depths[from].saturating_add(1)
+    }
+
+    /// The text with one of these stops.
+    fn text(&self, builder: &mut Builder, name: &str, stops: &[usize]) -> Option<Expr> {
+        let (part, end) = (format!("{name}-part"), format!("{name}-end"));
+        let ends: Vec<Option<RuleId>> = self
+            .counted
+            .iter()
+            .map(|from| {
+                way(builder, &end, *from, &|builder, state| {
+                    let on = chars(self.until, state).filter(|(_, to)| self.goes_on(state, *to));
+                    let on = on.map(|(set, to)| (class(builder, set), Some(to)));
+                    on.chain(stopping(builder, self.until, state, stops)).collect()
+                })
+            })
+            .collect();
+        // From a counted state to another, and how many characters that counts as.
+        let mut ways: Vec<(usize, RuleId, usize, usize)> = Vec::new();
+        for (at, from) in self.counted.iter().enumerate() {
+            for (then, target) in self.counted.iter().enumerate() {
+                for cost in [1, LONG] {
+                    // What the target has read may belong to the marker that ends the text.
+                    let fits = |state: usize| (self.depths[state] + 1 >= LONG + self.depths[*target]) == (cost == LONG);
+                    let made = way(builder, &part, *from, &|builder, state| {
+                        let steps = chars(self.until, state).filter_map(|(set, to)| match self.goes_on(state, to) {
+                            true => Some((class(builder, set), Some(to))),
+                            false => (to == *target && fits(state)).then(|| (class(builder, set), None)),
+                        });
+                        steps.collect()
+                    });
+                    ways.extend(made.map(|rule| (at, rule, then, cost)));
+                }
+            }
+        }
+        let mut left: Vec<Vec<Option<Expr>>> = Vec::with_capacity(self.most + 1);
+        for most in 0..=self.most {
+            let texts = (0..self.counted.len()).map(|at| {
+                let mut alternatives: Vec<Expr> = ends[at].iter().map(|end| (*end).into()).collect();
+                for (_, way, then, cost) in ways.iter().filter(|(from, ..)| *from == at) {
+                    let rest = most.checked_sub(*cost).and_then(|rest| left[rest][*then]);
+                    alternatives.extend(rest.map(|rest| builder.sequence(&[(*way).into(), rest])));
+                }
+                (!alternatives.is_empty()).then(|| builder.rule(name, builder.choice(&alternatives)).into())
+            });
+            let texts = texts.collect();
+            left.push(texts);
+        }
+        left.pop()?[0]
+    }
+}
+
+/// The characters that lead from a state to others.
+fn chars(until: &Until, state: usize) -> impl Iterator<Item = (&CharSet, usize)> {
+    until.states[state].transitions.iter().filter_map(|transition| match transition {
+        Transition::Char(set, to) => Some((set, *to)),
+        Transition::Stop(..) | Transition::Peek(_) => None,
+    })
+}
+
+/// The steps of a state that end a text with one of these stops.
+fn stopping<'s>(
+    builder: &'s Builder,
+    until: &'s Until,
+    state: usize,
+    stops: &'s [usize],
+) -> impl Iterator<Item = (Expr, Option<usize>)> + 's {
+    until.states[state].transitions.iter().filter_map(move |transition| match transition {
+        Transition::Char(..) => None,
+        Transition::Stop(char, stop) => stops.contains(stop).then(|| (builder.char(*char), None)),
+        Transition::Peek(stop) => stops.contains(stop).then_some((Expr::EMPTY, None)),
+    })
+}
+
 /// The rule of a way through the automaton from its first state. `None` if it leads nowhere.
-fn part(builder: &mut Builder, name: &str, until: &Until, way: Way<'_>) -> Option<RuleId> {
-    let again = way == Way::Round;
-    let leads = |stop: usize| match way {
-        Way::Round => false,
-        Way::To(stops) => stops.contains(&stop),
-    };
-    let steps = until.states.iter().map(|state| {
-        let steps = state.transitions.iter().filter_map(|transition| match transition {
-            Transition::Char(chars, next) => Some((class(builder, chars), Some(*next))),
-            Transition::Stop(char, stop) => leads(*stop).then(|| (builder.char(*char), None)),
-            Transition::Peek(stop) => leads(*stop).then_some((Expr::EMPTY, None)),
-        });
-        // A way to the end does not come back.
-        steps.filter(|(_, next)| again || *next != Some(0)).collect()
-    });
-    let steps: Vec<Vec<(Expr, Option<usize>)>> = steps.collect();
-    let ends = |next: &Option<usize>| next.is_none() || (again && *next == Some(0));
-    let mut lives = vec![false; steps.len()];
-    while let Some(more) = (0..steps.len())
-        .find(|at| !lives[*at] && steps[*at].iter().any(|(_, next)| ends(next) || next.is_some_and(|next| lives[next])))
-    {
+fn part(builder: &mut Builder, name: &str, until: &Until, kind: Way<'_>) -> Option<RuleId> {
+    way(builder, name, 0, &|builder, state| {
+        let steps = chars(until, state).map(|(set, to)| (class(builder, set), to));
+        match kind {
+            Way::Round => steps.map(|(set, to)| (set, Some(to).filter(|to| *to != 0))).collect(),
+            // A way to the end does not come back.
+            Way::To(stops) => {
+                let on = steps.filter(|(_, to)| *to != 0).map(|(set, to)| (set, Some(to)));
+                on.chain(stopping(builder, until, state, stops)).collect()
+            }
+        }
+    })
+}
+
+/// The rule of the ways from a state. `steps` says for a state which characters come next, and to which state they lead; `None` is the
+/// end of the way. Without an end there is no rule.
+fn way(
+    builder: &mut Builder,
+    name: &str,
+    from: usize,
+    steps: &dyn Fn(&Builder, usize) -> Vec<(Expr, Option<usize>)>,
+) -> Option<RuleId> {
+    let mut states = vec![from];
+    let mut all: Vec<Vec<(Expr, Option<usize>)>> = Vec::new();
+    while let Some(state) = states.get(all.len()) {
+        let steps = steps(builder, *state);
+        for to in steps.iter().filter_map(|(_, to)| *to) {
+            if !states.contains(&to) {
+                states.push(to);
+            }
+        }
+        all.push(steps);
+    }
+    let at = |state: usize| states.iter().position(|known| *known == state);
+    let mut lives = vec![false; all.len()];
+    while let Some(more) = (0..all.len()).find(|index| {
+        !lives[*index] && all[*index].iter().any(|(_, to)| to.is_none_or(|to| at(to).is_some_and(|to| lives[to])))
+    }) {
         lives[more] = true;
     }
     let rules: Vec<Option<RuleId>> = lives.iter().map(|lives| lives.then(|| builder.reserve(name))).collect();
-    for (steps, rule) in steps.into_iter().zip(&rules) {
+    for (steps, rule) in all.into_iter().zip(&rules) {
         let Some(rule) = rule else { continue };
-        let alternatives = steps.into_iter().filter_map(|(expr, next)| match next {
-            next if ends(&next) => Some(expr),
-            next => rules[next?].map(|rule| builder.sequence(&[expr, rule.into()])),
+        let alternatives = steps.into_iter().filter_map(|(expr, to)| match to {
+            None => Some(expr),
+            Some(to) => rules[at(to)?].map(|rule| builder.sequence(&[expr, rule.into()])),
         });
         let alternatives: Vec<Expr> = alternatives.collect();
         builder.define(*rule, builder.choice(&alternatives));
@@ -122,9 +277,9 @@ mod tests {
 
     use super::*;
 
-    fn grammar(between: &Between<'_>, max: u32) -> Grammar {
+    fn grammar(between: &Between<'_>, max: u32, strictly: bool) -> Grammar {
         let mut builder = Builder::new();
-        let made = counted(&mut builder, "text", between, max).unwrap();
+        let made = counted(&mut builder, "text", between, max, strictly).unwrap();
         Grammar::parse(&builder.grammar(made)).unwrap()
     }
 
@@ -132,8 +287,9 @@ mod tests {
     fn characters_are_counted() {
         let stops = vec![Stop { core: "</value>", confirm: Vec::new(), peek: false }];
         let between = Between { stops, ends: vec![0], before: vec!["\n"], after: "\n" };
-        for max in [0, 1, 30, 2_000] {
-            let grammar = grammar(&between, max);
+        for (max, strictly) in [(0, false), (1, false), (30, false), (2_000, false), (0, true), (1, true), (400, true)]
+        {
+            let grammar = grammar(&between, max, strictly);
             let text = |length: u32| "x".repeat(length as usize);
             for (text, fits) in [
                 (format!("\n{}\n</value>", text(max)), true),
@@ -142,13 +298,14 @@ mod tests {
                 (format!("{}</value>", text(max + 1)), true),
                 (format!("\n{}\n</value>", text(max + 1)), false),
                 (format!("{}</value>", text(max + 2)), false),
-                ("</val</value>".to_owned(), true),
+                ("</val</value>".to_owned(), !strictly || max > 1),
                 (format!("{}a < b </val</value>", text(max.saturating_sub(12))), max > 11),
+                ("</val".repeat(max as usize) + "</value>", !strictly || max == 0),
             ] {
                 assert_eq!(grammar.check(&text).is_ok(), fits, "{max}: {} characters", text.len());
             }
         }
-        let limit = |max| counted(&mut Builder::new(), "text", &between, max);
+        let limit = |max| counted(&mut Builder::new(), "text", &between, max, true);
         assert!(limit(MAX_COUNT - 1).is_some() && limit(MAX_COUNT).is_none());
     }
 
@@ -175,8 +332,8 @@ mod tests {
             let stop = |core: &&'static str| Stop { core, confirm: Vec::new(), peek: false };
             let (stops, ends) = (cores.iter().map(stop).collect(), (0..cores.len()).collect());
             let between = Between { stops, ends, before: vec![""; cores.len()], after: "" };
-            for max in [0, 2, 4] {
-                let grammar = grammar(&between, max);
+            for (max, strictly) in [(0, false), (2, false), (4, false), (0, true), (2, true), (4, true)] {
+                let grammar = grammar(&between, max, strictly);
                 for text in texts(alphabet, 7) {
                     let ends = cores.iter().filter_map(|core| Some(text.find(core)? + core.len()));
                     let ends_first = ends.min() == Some(text.len());

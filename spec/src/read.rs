@@ -354,25 +354,35 @@ struct Entries<'a> {
     next: Option<(&'a str, Option<&'a Node>)>,
 }
 
+impl<'a> Entries<'a> {
+    /// Gives a fault the place of the key.
+    fn at_key(&self, mut fault: Fault) -> Fault {
+        let (name, node) = self.next.unwrap_or_default();
+        fault.span = node.and_then(|node| node.key_span.clone());
+        fault.key = Some(text::join(&self.parent.path, name));
+        fault
+    }
+
+    fn reader(&self) -> Reader<'a> {
+        let (name, node) = self.next.unwrap_or_default();
+        self.parent.child(text::join(&self.parent.path, name), node)
+    }
+}
+
 impl<'de> de::MapAccess<'de> for Entries<'_> {
     type Error = Fault;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
         self.next = self.keys.next();
-        let Some((name, node)) = self.next else {
+        let Some((name, _)) = self.next else {
             return Ok(None);
         };
         let key: de::value::StrDeserializer<'_, Fault> = name.into_deserializer();
-        seed.deserialize(key).map(Some).map_err(|mut fault| {
-            fault.span = node.and_then(|node| node.key_span.clone());
-            fault.key = Some(text::join(&self.parent.path, name));
-            fault
-        })
+        seed.deserialize(key).map(Some).map_err(|fault| self.at_key(fault))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
-        let (name, node) = self.next.unwrap_or_default();
-        seed.deserialize(&self.parent.child(text::join(&self.parent.path, name), node))
+        seed.deserialize(&self.reader())
     }
 }
 

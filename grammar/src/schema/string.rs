@@ -142,7 +142,7 @@ impl<'s> Schemas<'s, '_> {
             }
             let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
             let between = Between { stops: vec![stop], ends: vec![0], before: vec![""], after: "" };
-            let text = counted(self.builder, "raw-text", &between, max)?;
+            let text = counted(self.builder, "raw-text", &between, max, false)?;
             let string = self.builder.sequence(&[self.builder.text(quote), text]);
             let rule = self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), string);
             self.builder.keep(&name, rule);

@@ -105,10 +105,11 @@ impl TurnRules<'_> {
             return *known;
         }
         let mut builder = std::mem::take(&mut self.builder);
+        let strictly = matches!(self.limits.texts, Texts::States);
         let made = self.with_stops(key, |stops, before, exits| {
             let ends = exits.iter().enumerate().filter(|(_, exits)| !exits.is_empty()).map(|(stop, _)| stop).collect();
             let between = Between { stops: stops.to_vec(), ends, before: before.to_vec(), after: layout };
-            counted(&mut builder, "text", &between, max)
+            counted(&mut builder, "text", &between, max, strictly)
         });
         self.builder = builder;
         self.counted.insert(cached, made);
@@ -191,7 +192,8 @@ impl TurnRules<'_> {
                 None => groups.push(vec![stop]),
             }
         }
-        let each = counted_each(&mut self.builder, "text", &table.text.until, &groups, most);
+        let strictly = matches!(self.limits.texts, Texts::States);
+        let each = counted_each(&mut self.builder, "text", &table.text.until, &groups, most, strictly);
         let mut alternatives = Vec::new();
         for (text, group) in each.into_iter().zip(&groups) {
             let Some(text) = text else { continue };

@@ -14,14 +14,14 @@ pub(super) fn of(calls: &CallTurns) -> ArgumentOrder {
 
 /// The order in which a text has these keys.
 fn order(text: &str, keys: &[&str; 3]) -> ArgumentOrder {
-    let mut shown: Vec<(Option<usize>, &str)> = keys.iter().map(|key| (text.find(key), *key)).collect();
-    if shown.iter().any(|(place, _)| place.is_none()) {
+    if !keys.iter().all(|key| text.contains(key)) {
         return ArgumentOrder::Given;
     }
-    shown.sort_unstable();
-    if shown.is_sorted_by_key(|(_, key)| key) {
+    let mut shown = *keys;
+    shown.sort_by_cached_key(|key| text.find(key).unwrap_or_default());
+    if shown.is_sorted() {
         ArgumentOrder::Sorted
-    } else if shown.is_sorted_by_key(|(_, key)| key.to_lowercase()) {
+    } else if shown.is_sorted_by_key(|key| key.to_lowercase()) {
         ArgumentOrder::SortedIgnoringCase
     } else {
         ArgumentOrder::Given
