@@ -51,7 +51,7 @@ pub(crate) fn counted(
     let until = Until::new(&between.stops);
     let mut all: Vec<Expr> = between.after.chars().map(|char| builder.option(builder.char(char))).collect();
     match strictly.then(|| Left::new(&until, most)).flatten() {
-        Some(left) => all.push(left.text(builder, name, &between.ends)?),
+        Some(left) => all.push(left.text(builder, &between.ends)?),
         None => {
             let round = part(builder, &format!("{name}-part"), &until, Way::Round)?;
             let end = part(builder, &format!("{name}-end"), &until, Way::To(&between.ends))?;
@@ -71,7 +71,7 @@ pub(crate) fn counted_each(
     strictly: bool,
 ) -> Vec<Option<Expr>> {
     if let Some(left) = strictly.then(|| Left::new(until, max)).flatten() {
-        return groups.iter().map(|stops| left.text(builder, name, stops)).collect();
+        return groups.iter().map(|stops| left.text(builder, stops)).collect();
     }
     let round = part(builder, &format!("{name}-part"), until, Way::Round);
     let rounds = round.map_or(Expr::EMPTY, |round| builder.repeat(round, 0, Some(max)));
@@ -116,7 +116,7 @@ struct Left<'u> {
 }
 
 impl<'u> Left<'u> {
-    /// `None` if that takes too many rules.
+    /// `None` if that takes too many rules. Their names are short, because there are many.
     fn new(until: &'u Until, most: u32) -> Option<Self> {
         let mut depths = vec![usize::MAX; until.states.len()];
         let mut queue = vec![0];
@@ -146,35 +146,34 @@ impl<'u> Left<'u> {
         self.depths[to] == self.depths[from].saturating_add(1)
     }
 
-    /// The text with one of these stops.
-    fn text(&self, builder: &mut Builder, name: &str, stops: &[usize]) -> Option<Expr> {
-        let (part, end) = (format!("{name}-part"), format!("{name}-end"));
-        let ends: Vec<Option<RuleId>> = self
-            .counted
-            .iter()
-            .map(|from| {
-                way(builder, &end, *from, &|builder, state| {
-                    let on = chars(self.until, state).filter(|(_, to)| self.goes_on(state, *to));
-                    let on = on.map(|(set, to)| (class(builder, set), Some(to)));
-                    on.chain(stopping(builder, self.until, state, stops)).collect()
-                })
-            })
-            .collect();
+    /// The text with one of these stops. Equal texts share their rules, whatever their limits are.
+    fn text(&self, builder: &mut Builder, stops: &[usize]) -> Option<Expr> {
+        let same = format!("{:?} {stops:?}", self.until.states);
+        let mut made = |from: usize, to: Option<usize>, is_long: bool| {
+            let key = format!("{from} {to:?} {is_long} {same}");
+            if let Some(known) = builder.kept(&key) {
+                return Some(known);
+            }
+            let rule = way(builder, "t", from, &|builder, state| {
+                // What the target has read may belong to the marker that ends the text.
+                let fits = |to: usize| (self.depths[state] + 1 >= LONG + self.depths[to]) == is_long;
+                let steps = chars(self.until, state).filter_map(|(set, next)| match self.goes_on(state, next) {
+                    true => Some((class(builder, set), Some(next))),
+                    false => (to == Some(next) && fits(next)).then(|| (class(builder, set), None)),
+                });
+                let stops = if to.is_none() { stops } else { &[] };
+                steps.chain(stopping(builder, self.until, state, stops)).collect()
+            })?;
+            builder.keep(&key, rule);
+            Some(rule)
+        };
+        let ends: Vec<Option<RuleId>> = self.counted.iter().map(|from| made(*from, None, false)).collect();
         // From a counted state to another, and how many characters that counts as.
         let mut ways: Vec<(usize, RuleId, usize, usize)> = Vec::new();
         for (at, from) in self.counted.iter().enumerate() {
-            for (then, target) in self.counted.iter().enumerate() {
+            for (then, to) in self.counted.iter().enumerate() {
                 for cost in [1, LONG] {
-                    // What the target has read may belong to the marker that ends the text.
-                    let fits = |state: usize| (self.depths[state] + 1 >= LONG + self.depths[*target]) == (cost == LONG);
-                    let made = way(builder, &part, *from, &|builder, state| {
-                        let steps = chars(self.until, state).filter_map(|(set, to)| match self.goes_on(state, to) {
-                            true => Some((class(builder, set), Some(to))),
-                            false => (to == *target && fits(state)).then(|| (class(builder, set), None)),
-                        });
-                        steps.collect()
-                    });
-                    ways.extend(made.map(|rule| (at, rule, then, cost)));
+                    ways.extend(made(*from, Some(*to), cost == LONG).map(|rule| (at, rule, then, cost)));
                 }
             }
         }
@@ -186,7 +185,7 @@ impl<'u> Left<'u> {
                     let rest = most.checked_sub(*cost).and_then(|rest| left[rest][*then]);
                     alternatives.extend(rest.map(|rest| builder.sequence(&[(*way).into(), rest])));
                 }
-                (!alternatives.is_empty()).then(|| builder.rule(name, builder.choice(&alternatives)).into())
+                (!alternatives.is_empty()).then(|| builder.rule("t", builder.choice(&alternatives)).into())
             });
             let texts = texts.collect();
             left.push(texts);
