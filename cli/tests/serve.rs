@@ -202,7 +202,8 @@ fn llama_cpp_says_which_template_it_has() -> Result<(), Failure> {
     assert!(said.contains("upstream: llama.cpp; serves models/some.gguf (512 tokens)\n"), "{said}");
     assert!(
         said.contains("model models/some.gguf: template from the upstream; supported")
-            && said.contains("enforced by the upstream, which gets a grammar (GBNF)"),
+            && said.contains("enforced by the upstream, which gets a grammar (GBNF)")
+            && said.contains("texts of requests are searched for </think> </tool_call> "),
         "{said}"
     );
     Ok(())

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use unjinja_dynamic::{Status, Target};
-use unjinja_server::http::{Config, GrammarUse, Models, Unenforced, UpstreamApi, UpstreamFacts, UpstreamServer};
+use unjinja_server::http::{Config, GrammarUse, Models, SpelledMarkers, Unenforced, UpstreamApi, UpstreamFacts, UpstreamServer};
 use unjinja_spec::ToolFormat;
 
 /// The most models of an upstream that are named.
@@ -31,6 +31,13 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
         let ids = if served.sends_ids() { "; prompts go as token ids" } else { "" };
         let _ =
             writeln!(page, "model {}: template from {}; {status}; {calls}{tools}{ids}", served.name(), served.origin());
+        let watched: Vec<&str> = served.watched_tokens().into_iter().collect();
+        if config.markers != SpelledMarkers::Trust && !watched.is_empty() {
+            let (first, more) = watched.split_at(watched.len().min(NAMED));
+            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+            let next = "a tokenizer (--tokenizer) keeps all tokens out";
+            let _ = writeln!(page, "texts of requests are searched for {}{more}; {next}", first.join(" "));
+        }
     }
     page.push_str(
         "enforced here: calls that a request does not allow are no calls (tool_choice, parallel_tool_calls)\n",

@@ -1,9 +1,11 @@
 //! The models that the proxy serves, and which one a request gets.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 use unjinja_dynamic::{GrammarOptions, Model, ModelError};
+use unjinja_runtime::abi::is_special_token;
 
 use super::encoding::Encoding;
 use super::tokens::{Tokens, missing};
@@ -110,6 +112,14 @@ impl ServedModel {
         self.stop_ids = stops.collect();
         self.encoding = Some(encoding);
         Ok(self)
+    }
+
+    /// The special tokens that texts of a request are searched for, because the upstream would read them as tokens. None with a
+    /// tokenizer: encoding a prompt finds all of them.
+    pub fn watched_tokens(&self) -> BTreeSet<&str> {
+        let tokens = &self.model.spec().tokens;
+        let known = self.stops.iter().chain(&tokens.preserved).chain(&tokens.other).map(String::as_str);
+        known.filter(|token| self.encoding.is_none() && is_special_token(token.as_bytes())).collect()
     }
 
     /// Whether prompts go to the upstream as token ids.

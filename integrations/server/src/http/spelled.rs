@@ -2,7 +2,6 @@
 //! end its message and begin one of the system, and so can the description of a tool.
 
 use unjinja_dynamic::authors::{PromptWriters, TokenVerdict};
-use unjinja_runtime::abi::is_special_token;
 
 use super::config::SpelledMarkers;
 use super::guarantees::refused as not_rendered;
@@ -18,16 +17,14 @@ use crate::prepare::Prepared;
 /// With a tokenizer there is nothing to look for here: encoding the prompt finds all of them.
 pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) -> Result<bool, ApiError> {
     let markers = state.config.markers;
-    if served.encoding.is_some() || markers == SpelledMarkers::Trust {
+    let tokens: Vec<&str> = served.watched_tokens().into_iter().collect();
+    if tokens.is_empty() || markers == SpelledMarkers::Trust {
         return Ok(false);
     }
-    let tokens = &served.model.spec().tokens;
-    let known = served.stops.iter().chain(&tokens.preserved).chain(&tokens.other);
-    let tokens: Vec<&String> = known.filter(|token| is_special_token(token.as_bytes())).collect();
     // Labels cost as much as the prompt does. Nothing of a special token is escaped in JSON.
     if markers == SpelledMarkers::Report {
         let said = prepared.context.to_string();
-        if !tokens.iter().any(|token| said.contains(token.as_str())) {
+        if !tokens.iter().any(|token| said.contains(*token)) {
             return Ok(false);
         }
     }
@@ -47,14 +44,14 @@ pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) ->
         Err(_) => return Ok(true),
     };
     let writers = PromptWriters::new(&prompt, &|text| tokens.iter().any(|token| *token == text));
-    let places = tokens.iter().flat_map(|token| prompt.text.match_indices(token.as_str()));
+    let places = tokens.iter().flat_map(|&token| prompt.text.match_indices(token));
     let ranges = places.map(|(at, token)| (token, at..at + token.len()));
     let mut spelled = ranges.filter(|(_, range)| writers.verdict(range) != TokenVerdict::Control);
     let in_prompt = spelled.next().map(|(token, range)| (token, writers.spelled(token, &range).path));
     // A begun answer that the template changes is in the prompt as the client wrote it.
     let begun = prepared.begun.as_ref().map_or("", |begun| begun.text());
     let elsewhere = [(tools.as_str(), "tools"), (begun, "messages")].into_iter().find_map(|(text, path)| {
-        tokens.iter().find(|token| text.contains(token.as_str())).map(|token| (token.as_str(), path.into()))
+        tokens.iter().find(|token| text.contains(**token)).map(|token| (*token, path.into()))
     });
     match in_prompt.or(elsewhere) {
         Some((token, path)) if markers == SpelledMarkers::Refuse => {
