@@ -203,7 +203,7 @@ fn llama_cpp_says_which_template_it_has() -> Result<(), Failure> {
     assert!(
         said.contains("model models/some.gguf: template from the upstream; supported")
             && said.contains("enforced by the upstream, which gets a grammar (GBNF)")
-            && said.contains("texts of requests are searched for </think> </tool_call> "),
+            && said.contains("texts of requests are searched for <|im_end|> <|im_start|>; a tokenizer"),
         "{said}"
     );
     Ok(())
