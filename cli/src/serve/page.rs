@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use unjinja_dynamic::{Status, Target};
-use unjinja_server::http::{Config, GrammarUse, Models, SpelledMarkers, Unenforced, UpstreamApi, UpstreamFacts, UpstreamServer};
+use unjinja_server::http::{
+    Config, GrammarUse, Models, SpelledMarkers, Unenforced, UpstreamApi, UpstreamFacts, UpstreamServer,
+};
 use unjinja_spec::ToolFormat;
 
 /// The most models of an upstream that are named.

@@ -50,9 +50,9 @@ pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) ->
     let in_prompt = spelled.next().map(|(token, range)| (token, writers.spelled(token, &range).path));
     // A begun answer that the template changes is in the prompt as the client wrote it.
     let begun = prepared.begun.as_ref().map_or("", |begun| begun.text());
-    let elsewhere = [(tools.as_str(), "tools"), (begun, "messages")].into_iter().find_map(|(text, path)| {
-        tokens.iter().find(|token| text.contains(**token)).map(|token| (*token, path.into()))
-    });
+    let elsewhere = [(tools.as_str(), "tools"), (begun, "messages")]
+        .into_iter()
+        .find_map(|(text, path)| tokens.iter().find(|token| text.contains(**token)).map(|token| (*token, path.into())));
     match in_prompt.or(elsewhere) {
         Some((token, path)) if markers == SpelledMarkers::Refuse => {
             let place = if path.is_empty() { "messages" } else { &path };
