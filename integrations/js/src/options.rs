@@ -15,10 +15,13 @@ pub(crate) fn parser_options(arguments: &mut Arguments, model: &Model, objects: 
         .extract_reasoning(arguments.flag("extractReasoning")?.unwrap_or(true))
         .calls_end_reasoning(arguments.flag("callsEndReasoning")?.unwrap_or(true))
         .json_response(arguments.flag("jsonResponse")?.unwrap_or(false));
+    let choice = choice(arguments)?;
     if let Some(list) = tools(arguments, objects)? {
+        #[cfg(feature = "full")]
+        is_offered(&choice, &list.tools)?;
         options = options.tools(&list.tools);
     }
-    options = callable(options, choice(arguments)?);
+    options = callable(options, choice);
     if let Some(on) = arguments.flag("thinking")? {
         options = options.thinking(on);
     }
@@ -72,6 +75,18 @@ pub(crate) fn choice(arguments: &mut Arguments) -> Result<ToolChoice, Failure> {
     let value = arguments.value("toolChoice").unwrap_or_default();
     let unknown = || Failure::request(format!("toolChoice: {} is unknown; {TOOL_CHOICES}", shown(&value)));
     tool_choice(&value).ok_or_else(unknown)
+}
+
+/// Fails if the tool that is demanded is not among these.
+#[cfg(feature = "full")]
+fn is_offered(choice: &ToolChoice, tools: &Tools) -> Result<(), Failure> {
+    let is_known = |name: &String| tools.iter().any(|tool| tool.name == *name);
+    match choice {
+        ToolChoice::Named(name) if !is_known(name) => {
+            Err(Failure::request(format!("toolChoice: no tool named {name:?} is offered; name one of `tools`")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the prompt has of the assistant's turn: a `Prompt` knows it, and in a text it is found.

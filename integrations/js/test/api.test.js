@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { inspect } from "node:util";
 
-import init, { lintTemplate, lintTokenizerConfig, Message, Model, Prompt, RequestError, Tools } from "../lib/node.js";
+import init, { knownModels, lintTemplate, lintTokenizerConfig, Message, Model, Prompt, RequestError, Tools } from "../lib/node.js";
 import { CALL, gguf, pieces, plain, SHORT, template, WEATHER } from "./support.js";
 
 const tools = [WEATHER];
@@ -16,6 +17,9 @@ test("a model says what it is", async () => {
   assert.equal(qwen.name, "qwen_qwen3_0_6b");
   assert.equal(qwen.status, "supported");
   assert.deepEqual(qwen.gaps, []);
+  assert.equal(inspect(qwen), "Model { name: 'qwen_qwen3_0_6b', status: 'supported', gaps: [] }");
+  const known = knownModels().find(({ name }) => name === qwen.name);
+  assert.deepEqual(known.ids, ["Qwen/Qwen3-0.6B", "Qwen/Qwen3-{size}"]);
   assert.equal(qwen.template, null);
   assert.deepEqual(qwen.variables, []);
   assert.deepEqual(qwen.reasoningMarkers, ["<think>", "</think>"].map((marker, at) => qwen.reasoningMarkers[at] ?? marker));
