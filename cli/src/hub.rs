@@ -186,9 +186,10 @@ fn source_in(found: &Cached, file: &str, wanted: &OnHub) -> Result<Source, Troub
         })?,
         None if names.len() > 1 => {
             let problem = format!(
-                "the file holds {} templates: {listed}; choose one in the manifest: template = \"{}\"",
+                "the file holds {} templates: {listed}; choose one: {}#{first}, or in a manifest template = \"{first}\"",
                 names.len(),
-                names[0]
+                wanted.repo,
+                first = names[0],
             );
             return Err(Trouble::Problem(problem));
         }

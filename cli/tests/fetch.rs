@@ -311,7 +311,7 @@ const NO_TEMPLATES: [(&str, &str, &str); 5] = [
     (
         "tokenizer_config.json",
         "{\"chat_template\": {\"default\": \"a\", \"rag\": \"b\"}}",
-        "the file holds 2 templates: `default`, `rag`; choose one in the manifest: template = \"default\"",
+        "the file holds 2 templates: `default`, `rag`; choose one: org/one#default, or in a manifest template = \"default\"",
     ),
 ];
 
