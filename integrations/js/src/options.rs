@@ -18,7 +18,12 @@ pub(crate) fn parser_options(arguments: &mut Arguments, model: &Model, objects: 
     let choice = choice(arguments)?;
     if let Some(list) = tools(arguments, objects)? {
         #[cfg(feature = "full")]
-        is_offered(&choice, &list.tools)?;
+        if let ToolChoice::Named(name) = &choice
+            && list.tools.get(name).is_none()
+        {
+            let problem = format!("toolChoice: no tool named {name:?} is offered; name one of `tools`");
+            return Err(Failure::request(problem));
+        }
         options = options.tools(&list.tools);
     }
     options = callable(options, choice);
@@ -75,18 +80,6 @@ pub(crate) fn choice(arguments: &mut Arguments) -> Result<ToolChoice, Failure> {
     let value = arguments.value("toolChoice").unwrap_or_default();
     let unknown = || Failure::request(format!("toolChoice: {} is unknown; {TOOL_CHOICES}", shown(&value)));
     tool_choice(&value).ok_or_else(unknown)
-}
-
-/// Fails if the tool that is demanded is not among these.
-#[cfg(feature = "full")]
-fn is_offered(choice: &ToolChoice, tools: &Tools) -> Result<(), Failure> {
-    let is_known = |name: &String| tools.iter().any(|tool| tool.name == *name);
-    match choice {
-        ToolChoice::Named(name) if !is_known(name) => {
-            Err(Failure::request(format!("toolChoice: no tool named {name:?} is offered; name one of `tools`")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What the prompt has of the assistant's turn: a `Prompt` knows it, and in a text it is found.
