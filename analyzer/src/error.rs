@@ -47,11 +47,11 @@ impl AnalyzeError {
         }
     }
 
-    /// The simplest conversation is rendered without the answer, or with several copies of it.
-    pub(crate) fn answer_not_found(template: &str, rendered: &str, count: usize) -> Self {
-        let is_name = count == 0 && !rendered.is_empty() && !rendered.contains(char::is_whitespace);
+    /// The simplest conversation is rendered without the answer, or with several copies of it. `source` is the template's text.
+    pub(crate) fn answer_not_found(template: &str, source: &str, rendered: &str, count: usize) -> Self {
+        let is_name = !source.is_empty() && !source.contains(|c: char| c == '{' || c.is_whitespace());
         let problem = match count {
-            0 if is_name => "this is no chat template, but what looks like a path or the id of a model".to_owned(),
+            _ if is_name => "this is no chat template, but what looks like a path or the id of a model".to_owned(),
             0 => "the assistant's answer was not found in the rendered text; is this a chat template?".to_owned(),
             count => format!("the assistant's answer was found {count} times in the rendered text instead of once"),
         };
@@ -145,13 +145,13 @@ mod tests {
 
     #[test]
     fn messages_say_where_and_what_next() {
-        let error = AnalyzeError::answer_not_found("a.jinja", "", 0);
+        let error = AnalyzeError::answer_not_found("a.jinja", "", "", 0);
         assert_eq!(
             error.to_string(),
             "a.jinja: the assistant's answer was not found in the rendered text; is this a chat template?\n  \
              = seen: \"\"\n  = next: look at what the template renders for a user and an assistant message"
         );
-        let error = AnalyzeError::answer_not_found("template.jinja", "./qwen3.jinja", 0);
+        let error = AnalyzeError::answer_not_found("template.jinja", "./qwen3.jinja", "", 0);
         assert!(error.to_string().contains("what looks like a path or the id of a model"), "{error}");
         let found = gap::<()>(Experiment::T2, "two calls in one array", quoted("[1]"));
         let Err(found) = found else { panic!("{found:?}") };
