@@ -50,7 +50,8 @@ test("the options are those of Rust", () => {
   assert.equal(reads(CALL, { extractReasoning: false }).reasoningContent, "");
   assert.equal(reads(CALL, { toolChoice: "none", unparsed: "separate" }).diagnostics[0].kind, "forbidden_call");
   const named = { type: "function", function: { name: "other" } };
-  assert.match(reads(CALL, { toolChoice: named, unparsed: "separate" }).unparsed, /^\s*<tool_call>/);
+  const both = [WEATHER, named];
+  assert.match(reads(CALL, { tools: both, toolChoice: named, unparsed: "separate" }).unparsed, /^\s*<tool_call>/);
   assert.equal(reads(CALL + CALL.slice(CALL.indexOf("<tool")), { parallelToolCalls: false }).toolCalls.length, 1);
   const cut = CALL.slice(0, CALL.indexOf("rich"));
   assert.equal(reads(cut).toolCalls[0].arguments, '{"city": "Zü');
