@@ -275,11 +275,13 @@ pub(crate) fn answer(probe: &Probe<'_>) -> Result<(Style, LabelledTurn), Analyze
         }
         first.get_or_insert(turn);
     }
-    let name = probe.template.name();
+    let (name, source) = (probe.template.name(), probe.template.source());
     Err(match first {
-        Some(Ok(turn)) => AnalyzeError::answer_not_found(name, &turn.text, turn.all(MessagePart::Content).count()),
+        Some(Ok(turn)) => {
+            AnalyzeError::answer_not_found(name, source, &turn.text, turn.all(MessagePart::Content).count())
+        }
         Some(Err(error)) => AnalyzeError::no_answer(name, &error),
-        None => AnalyzeError::answer_not_found(name, "", 0),
+        None => AnalyzeError::answer_not_found(name, source, "", 0),
     })
 }
 

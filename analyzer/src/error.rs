@@ -43,13 +43,15 @@ impl AnalyzeError {
             problem: "an answer to a user message cannot be rendered".to_owned(),
             expected: "a render of one user message and one answer",
             seen: error.to_string().trim_end().to_owned(),
-            next_step: "make `unjinja render` work with this template and a user and an assistant message",
+            next_step: "make the template render a user and an assistant message",
         }
     }
 
-    /// The simplest conversation is rendered without the answer, or with several copies of it.
-    pub(crate) fn answer_not_found(template: &str, rendered: &str, count: usize) -> Self {
+    /// The simplest conversation is rendered without the answer, or with several copies of it. `source` is the template's text.
+    pub(crate) fn answer_not_found(template: &str, source: &str, rendered: &str, count: usize) -> Self {
+        let is_name = !source.is_empty() && !source.contains(|c: char| c == '{' || c.is_whitespace());
         let problem = match count {
+            _ if is_name => "this is no chat template, but what looks like a path or the id of a model".to_owned(),
             0 => "the assistant's answer was not found in the rendered text; is this a chat template?".to_owned(),
             count => format!("the assistant's answer was found {count} times in the rendered text instead of once"),
         };
@@ -60,7 +62,10 @@ impl AnalyzeError {
             problem,
             expected: "the text of the answer, once, in the assistant's turn",
             seen: quoted(rendered),
-            next_step: "look at what `unjinja render` prints for a user and an assistant message",
+            next_step: match is_name {
+                true => "pass the text of the template, or load the path or the model by its name",
+                false => "look at what the template renders for a user and an assistant message",
+            },
         }
     }
 
@@ -92,11 +97,7 @@ impl AnalyzeError {
 
 impl fmt::Display for AnalyzeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.template)?;
-        if let Some(comparison) = self.comparison {
-            write!(f, "{comparison}: ")?;
-        }
-        write!(f, "{}", self.problem)?;
+        write!(f, "{}: {}", self.template, self.problem)?;
         match self.line {
             Some(_) => write!(f, ": {}", self.seen)?,
             None => write!(f, "\n  = seen: {}", self.seen)?,
@@ -144,12 +145,14 @@ mod tests {
 
     #[test]
     fn messages_say_where_and_what_next() {
-        let error = AnalyzeError::answer_not_found("a.jinja", "", 0);
+        let error = AnalyzeError::answer_not_found("a.jinja", "", "", 0);
         assert_eq!(
             error.to_string(),
-            "a.jinja: C1: the assistant's answer was not found in the rendered text; is this a chat template?\n  \
-             = seen: \"\"\n  = next: look at what `unjinja render` prints for a user and an assistant message"
+            "a.jinja: the assistant's answer was not found in the rendered text; is this a chat template?\n  \
+             = seen: \"\"\n  = next: look at what the template renders for a user and an assistant message"
         );
+        let error = AnalyzeError::answer_not_found("template.jinja", "./qwen3.jinja", "", 0);
+        assert!(error.to_string().contains("what looks like a path or the id of a model"), "{error}");
         let found = gap::<()>(Experiment::T2, "two calls in one array", quoted("[1]"));
         let Err(found) = found else { panic!("{found:?}") };
         assert_eq!(found.to_string(), "T2: expected two calls in one array; found \"[1]\"");

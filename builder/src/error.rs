@@ -13,7 +13,8 @@ use unjinja_source::SourceError;
 
 /// Why no parser was made.
 ///
-/// [`Display`](fmt::Display) prints the place, the cause and what to do, on one or more lines. The place and the next step are
+/// [`Display`](fmt::Display) prints the place, the cause and what to do, on one or more lines, and so does [`Debug`](fmt::Debug), in which
+/// a build script that returns the error prints it. The place and the next step are
 /// also available one by one: [`path`](Self::path), [`line`](Self::line), [`next_step`](Self::next_step).
 ///
 /// ```
@@ -23,7 +24,7 @@ use unjinja_source::SourceError;
 /// assert!(matches!(error, BuildError::Load(LoadError::Source(_))));
 /// assert_eq!(error.path(), Some("nowhere.jinja".as_ref()));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum BuildError {
     /// No spec was found.
@@ -127,6 +128,12 @@ impl BuildError {
             Self::NotABuildScript => "call it from build.rs, or use `Templates::compile` with a path",
             Self::Several(errors) => return errors.first().map_or(Cow::Borrowed(""), Self::next_step),
         })
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -56,7 +56,10 @@ mod warning;
 
 pub use unjinja_analyzer::{ROUND_TRIPS, SourceExt};
 pub use unjinja_dynamic::{Input, LoadError, Loaded, Loader, specs_in};
-pub use unjinja_source::{MODEL_FILES, Source, SourceError, SourceErrorKind, name_of, sources_in, split_variant};
+pub use unjinja_source::{
+    MODEL_FILES, Source, SourceError, SourceErrorKind, hub_cache, hub_home, is_hub_id, name_of, sources_in,
+    split_variant,
+};
 
 pub use self::analysis::analyze_text;
 pub use self::build::Build;

@@ -207,6 +207,13 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
         target: out,
     };
     let analysed = all(&request, ui)?;
+    // First of all: whoever reads what is printed may end early.
+    if let Some(folder) = out {
+        for spec in &analysed.specs {
+            let path = folder.join(format!("{}.toml", spec.template.name));
+            std::fs::write(&path, spec.to_toml()).map_err(|e| Failure::file(&path, e))?;
+        }
+    }
     if arguments.suggest && !as_json {
         suggestions(&analysed, ui)?;
     } else if !as_json {
@@ -220,13 +227,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             (_, specs) => {
                 let mut stdout = anstream::stdout().lock();
                 specs.iter().try_for_each(|spec| summary(&mut stdout, &analysed, spec))?;
+                if let Some(counts) = analysed.counts() {
+                    writeln!(stdout, "{counts}")?;
+                }
             }
-        }
-    }
-    if let Some(folder) = out {
-        for spec in &analysed.specs {
-            let path = folder.join(format!("{}.toml", spec.template.name));
-            std::fs::write(&path, spec.to_toml()).map_err(|e| Failure::file(&path, e))?;
         }
     }
     if as_json {
@@ -249,6 +253,17 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 impl Analysed {
+    /// How many templates have which status, if there are several.
+    fn counts(&self) -> Option<String> {
+        let of = |status| self.specs.iter().filter(move |spec| spec.status == status);
+        let count = |status: Status| (of(status).map(|spec| 1 + spec.template.also.len()).sum(), status.name());
+        let [supported, partial, unsupported] = [Status::Supported, Status::Partial, Status::Unsupported].map(count);
+        let counts = [supported, partial, unsupported, (self.problems.len(), "failed")];
+        let shown = counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}"));
+        let all: usize = counts.iter().map(|(count, _)| count).sum();
+        (all > 1).then(|| format!("{all} templates: {}", shown.collect::<Vec<_>>().join(", ")))
+    }
+
     /// What is missing from a spec.
     fn report(&self, spec: &FormatSpec) -> Option<GapReport> {
         gaps::of(self.sources.get(&spec.template.file)?, spec)

@@ -66,10 +66,7 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 
 /// A spec, or that of a template.
 fn loaded(loader: &Loader, path: &Path) -> Result<Loaded, Failure> {
-    if path.extension().is_some_and(|extension| extension == "toml") {
-        return Ok(loader.load(Input::spec(path))?);
-    }
-    Ok(log::load(loader, Input::source(input::template(path)?))?)
+    Ok(log::load(loader, Input::file(path))?)
 }
 
 /// The comparison of two templates; `None` if one of the files is a spec.

@@ -37,18 +37,18 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let verification =
         verify_after_results(&template, &spec, arguments.count.unwrap_or(200), arguments.seed.unwrap_or(1));
     let export = export(&spec, &verification).map_err(|e| Failure::Found(e.to_string()))?;
-    if let Some(path) = &arguments.write {
+    if let Some(path) = &arguments.store_in {
         write(path, |config| with_template(config, &export.json))?;
     }
     let found = lint_response_template(&export.json, &template, &spec, &verification);
-    match (arguments.format, &arguments.write) {
+    match (arguments.format, &arguments.store_in) {
         (Format::Json, _) => output::json(&Document::new(&export, &found))?,
         (Format::Human, None) => output::json(&export.json)?,
         (Format::Human, Some(path)) => ui.remark(&format!("the response template was written to {}", path.display())),
     }
     if arguments.format == Format::Human {
         tell(&export, ui);
-        tell_findings(&found, arguments.write.as_deref(), ui);
+        tell_findings(&found, arguments.store_in.as_deref(), ui);
     }
     match export.losses.len() {
         0 => Ok(()),

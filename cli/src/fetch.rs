@@ -1,5 +1,5 @@
-//! `unjinja fetch`: downloads the templates of a manifest from the Hugging Face Hub into a folder. It writes a file only
-//! after the whole answer has been recognised as a chat template.
+//! `unjinja fetch`: downloads templates from the Hugging Face Hub: of models, or those of a manifest. It writes a file only after the
+//! whole answer has been recognised as a chat template.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::Args;
 use serde::Serialize;
 use unjinja_analyzer::sha256;
+use unjinja_build::Source;
 use unjinja_spec::nearest;
 
 use crate::arguments::Format;
@@ -23,16 +24,17 @@ const AT_ONCE: usize = 4;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Only the templates with these names or file names.
+    /// Models on the Hub, as OWNER/NAME, with #NAME for one of several templates; or names or file names in the manifest. Without any,
+    /// all of the manifest.
     names: Vec<String>,
     /// The manifest: it lists templates, their models and their file names.
     #[arg(long, value_name = "FILE", default_value = "sources.toml")]
     manifest: PathBuf,
-    /// The folder for the templates.
+    /// The folder for the templates. Without it, models on the Hub go to the Hub's cache, where every command finds them by their ids.
     #[arg(short, long, value_name = "DIR")]
-    out: PathBuf,
+    out: Option<PathBuf>,
     /// Write nothing; exit with 1 if a template differs from the file in the folder.
-    #[arg(long)]
+    #[arg(long, requires = "out")]
     check: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "human")]
@@ -62,11 +64,21 @@ impl Outcome {
 }
 
 pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
-    let manifest = Manifest::read(&arguments.manifest)?;
-    let entries = chosen(&manifest, &arguments.names, &arguments.manifest)?;
+    let (models, names): (Vec<&String>, Vec<&String>) = arguments.names.iter().partition(|name| name.contains('/'));
+    let mut entries = Vec::new();
+    if models.is_empty() || !names.is_empty() {
+        if arguments.out.is_none() {
+            let next = "name the folder with --out, or a model on the Hub as OWNER/NAME";
+            return Err(Failure::Input(format!("templates of a manifest are written to a folder: {next}")));
+        }
+        entries = chosen(Manifest::read(&arguments.manifest)?, &names, &arguments.manifest)?;
+    }
+    for id in models {
+        entries.push(Entry::of_model(id)?);
+    }
     let hub = Hub::from_env().map_err(Failure::Input)?;
-    if !arguments.check {
-        std::fs::create_dir_all(&arguments.out).map_err(|e| Failure::file(&arguments.out, e))?;
+    if let (Some(out), false) = (&arguments.out, arguments.check) {
+        std::fs::create_dir_all(out).map_err(|e| Failure::file(out, e))?;
     }
     let outcomes = all(&hub, &entries, arguments, ui);
     print(&entries, &outcomes, arguments)?;
@@ -80,8 +92,9 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     }
     let stale = outcomes.iter().filter(|o| matches!(o, Outcome::New(_) | Outcome::Changed(_))).count();
     if arguments.check && stale > 0 {
-        let (manifest, out) = (output::argument(&arguments.manifest), output::argument(&arguments.out));
-        let command = format!("unjinja fetch --manifest {manifest} --out {out}");
+        let (manifest, out) = (&arguments.manifest, arguments.out.as_deref().unwrap_or(Path::new(".")));
+        let command =
+            format!("unjinja fetch --manifest {} --out {}", output::argument(manifest), output::argument(out));
         return Err(Failure::Found(format!(
             "{stale} templates differ from those on the Hub; to download them: {command}"
         )));
@@ -90,8 +103,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
 }
 
 /// The entries that the names choose, in the order of the manifest.
-fn chosen<'m>(manifest: &'m Manifest, names: &[String], path: &Path) -> Result<Vec<&'m Entry>, Failure> {
-    let is = |entry: &Entry, name: &String| entry.name == *name || entry.save_as == *name;
+fn chosen(mut manifest: Manifest, names: &[&String], path: &Path) -> Result<Vec<Entry>, Failure> {
+    let is = |entry: &Entry, name: &str| entry.name == *name || entry.save_as == *name;
     for name in names {
         if manifest.entries.iter().any(|entry| is(entry, name)) {
             continue;
@@ -100,11 +113,12 @@ fn chosen<'m>(manifest: &'m Manifest, names: &[String], path: &Path) -> Result<V
         let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
         return Err(Failure::file(path, format!("it lists no template called {name:?}{hint}")));
     }
-    Ok(manifest.entries.iter().filter(|e| names.is_empty() || names.iter().any(|name| is(e, name))).collect())
+    manifest.entries.retain(|entry| names.is_empty() || names.iter().any(|name| is(entry, name)));
+    Ok(manifest.entries)
 }
 
 /// Downloads all entries. Returns the results in the same order.
-fn all(hub: &Hub, entries: &[&Entry], arguments: &Arguments, ui: Ui) -> Vec<Outcome> {
+fn all(hub: &Hub, entries: &[Entry], arguments: &Arguments, ui: Ui) -> Vec<Outcome> {
     let progress = ui.progress(entries.len());
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Outcome)>> = Mutex::new(Vec::new());
@@ -136,11 +150,23 @@ fn one(hub: &Hub, entry: &Entry, arguments: &Arguments) -> Outcome {
         Location::Hub(wanted) => wanted,
         Location::Elsewhere(reason) => return Outcome::Skipped(reason.clone()),
     };
+    // The cache of the Hub then has all that the other commands read of a model.
+    let Some(out) = &arguments.out else {
+        let before = Source::read_one(&entry.source).ok();
+        return match hub.model(wanted) {
+            Err(problem) => Outcome::Failed(problem),
+            Ok(fetched) => match before {
+                None => Outcome::New(fetched),
+                Some(before) if before.text == fetched.source.text => Outcome::Unchanged(fetched),
+                Some(_) => Outcome::Changed(fetched),
+            },
+        };
+    };
     let fetched = match hub.fetch(wanted) {
         Ok(fetched) => fetched,
         Err(problem) => return Outcome::Failed(problem),
     };
-    let path = arguments.out.join(&entry.save_as);
+    let path = out.join(&entry.save_as);
     let old = std::fs::read(&path).ok();
     if old.as_deref() == Some(fetched.source.text.as_bytes()) {
         return Outcome::Unchanged(fetched);
@@ -160,7 +186,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&part, path)
 }
 
-fn print(entries: &[&Entry], outcomes: &[Outcome], arguments: &Arguments) -> Done {
+fn print(entries: &[Entry], outcomes: &[Outcome], arguments: &Arguments) -> Done {
     if arguments.format == Format::Json {
         let rows = entries.iter().zip(outcomes).map(|(entry, outcome)| Row::new(entry, outcome));
         return output::json(&rows.collect::<Vec<_>>());
@@ -172,7 +198,10 @@ fn print(entries: &[&Entry], outcomes: &[Outcome], arguments: &Arguments) -> Don
             Outcome::New(fetched) | Outcome::Changed(fetched) => {
                 let what = paint(if matches!(outcome, Outcome::New(_)) { GOOD } else { WARNING }, outcome.name());
                 let from = paint(FAINT, &visible::line(&format!("{}, {}", entry.source, fetched.file)));
-                writeln!(out, "{name}: {what}: {} {from}", visible::line(&entry.save_as))?;
+                match arguments.out {
+                    Some(_) => writeln!(out, "{name}: {what}: {} {from}", visible::line(&entry.save_as))?,
+                    None => writeln!(out, "{name}: {what} in the Hub's cache {from}")?,
+                }
             }
             Outcome::Unchanged(_) => {}
             Outcome::Skipped(reason) => writeln!(out, "{name}: not fetched: {}", visible::line(reason))?,

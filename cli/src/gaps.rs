@@ -114,7 +114,7 @@ impl OverlayHint {
             known.is_ok_and(|known| !known.corrections.is_empty() && fits(source, spec, &known.spec))
         };
         let name = models::by_format(&spec.format_hash()).find(is_fitting)?.template.name;
-        let command = format!("unjinja list --overlay {name} > {}", output::argument(target));
+        let command = format!("unjinja list --overlay-of {name} > {}", output::argument(target));
         Some(Self { name, command })
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     reader: ReaderArgs,
     /// The engine for which the grammar is written.
-    #[arg(long = "for", value_name = "ENGINE", value_enum, default_value = "gbnf")]
+    #[arg(long = "engine", value_name = "ENGINE", value_enum, default_value = "gbnf")]
     target: Engine,
     /// A special token that the grammar names as a token instead of spelling its text: its text, or TEXT=ID with its number in
     /// the vocabulary. May be given several times; GBNF spells all tokens.

@@ -19,7 +19,6 @@ use self::environment::{Environment, too_late};
 use crate::manifest::OnHub;
 
 /// The file with a tokenizer's special tokens.
-#[cfg(feature = "serve")]
 const TOKENS: &str = "tokenizer_config.json";
 
 /// A template that was found.
@@ -57,23 +56,21 @@ impl Hub {
         self.in_time(self.template(wanted))
     }
 
-    /// Finds the template of a model, with its special tokens. `repo` is the model's id.
-    #[cfg(feature = "serve")]
-    pub(crate) fn model(&self, repo: &str) -> Result<Source, String> {
-        let wanted = OnHub { repo: repo.to_owned(), revision: "main".to_owned(), file: None, template: None };
+    /// Finds the template of a model, with its special tokens.
+    pub(crate) fn model(&self, wanted: &OnHub) -> Result<Fetched, String> {
         self.in_time(async {
-            let Fetched { mut source, commit, .. } = self.template(&wanted).await?;
-            if !source.knows_tokens() {
+            let mut fetched = self.template(wanted).await?;
+            if !fetched.source.knows_tokens() {
                 // Of the same commit, so that the files belong together.
-                let wanted = OnHub { revision: commit, ..wanted };
-                source = match self.file(&wanted, TOKENS, false).await {
-                    Ok((config, _)) => source.with_tokens_of(&String::from_utf8_lossy(&config.bytes)),
+                let wanted = OnHub { revision: fetched.commit.clone(), ..wanted.clone() };
+                fetched.source = match self.file(&wanted, TOKENS, false).await {
+                    Ok((config, _)) => fetched.source.with_tokens_of(&String::from_utf8_lossy(&config.bytes)),
                     // A model without this file has no tokens to tell.
-                    Err(trouble) => unless_missing(trouble).map(|()| source)?,
+                    Err(trouble) => unless_missing(trouble).map(|()| fetched.source)?,
                 };
             }
-            source.path = format!("{}.jinja", repo.replace('/', "-")).into();
-            Ok(source)
+            fetched.source.path = wanted.file_name().into();
+            Ok(fetched)
         })
     }
 
@@ -189,9 +186,10 @@ fn source_in(found: &Cached, file: &str, wanted: &OnHub) -> Result<Source, Troub
         })?,
         None if names.len() > 1 => {
             let problem = format!(
-                "the file holds {} templates: {listed}; choose one in the manifest: template = \"{}\"",
+                "the file holds {} templates: {listed}; choose one: {}#{first}, or in a manifest template = \"{first}\"",
                 names.len(),
-                names[0]
+                wanted.repo,
+                first = names[0],
             );
             return Err(Trouble::Problem(problem));
         }

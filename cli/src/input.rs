@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 use unjinja_build::{Source, SourceError};
+use unjinja_dynamic::with_names;
 use unjinja_runtime::Tools;
 use unjinja_spec::Problem;
 
 use crate::failure::{Done, Failure};
 
-/// How many templates of a folder an error names.
-const SHOWN: usize = 3;
-
-/// The templates that the paths name: all of a file, one of a file (`FILE#NAME`), all of a folder, or those in standard
-/// input (`-`). A file without a template gives its error in its place.
+/// The templates that the paths name: all of a file or of a model in the Hub's cache, one of these (`FILE#NAME`), all of a folder, or
+/// those in standard input (`-`). A file without a template gives its error in its place.
 pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceError>>, Failure> {
     let mut templates = Vec::new();
     for path in paths {
@@ -29,30 +27,21 @@ pub(crate) fn templates(paths: &[PathBuf]) -> Result<Vec<Result<Source, SourceEr
         } else {
             match Source::read(path) {
                 Ok(found) => templates.extend(found.into_iter().map(Ok)),
-                Err(error) => templates.push(Err(error)),
+                Err(error) => templates.push(Err(with_names(error))),
             }
         }
     }
     Ok(templates)
 }
 
-/// The one template of a file; `FILE#NAME` chooses one of several, `-` is standard input. The error for a folder names the
-/// templates in it.
+/// The one template that a path or an id names; `FILE#NAME` chooses one of several, `-` is standard input.
 pub(crate) fn template(path: &Path) -> Result<Source, Failure> {
-    if path.is_dir() {
-        let mut found = templates(&[path.to_owned()])?;
-        if found.iter().all(Result::is_err)
-            && let Some(Err(error)) = found.pop()
-        {
-            return Err(Failure::Input(error.to_string()));
-        }
-        let names: Vec<String> = found.iter().flatten().take(SHOWN).map(Source::place).collect();
-        let more = if found.len() > names.len() { ", …" } else { "" };
-        let cause =
-            format!("this is a folder, and one template is needed: name the file, such as {}{more}", names.join(", "));
-        return Err(Failure::file(path, cause));
-    }
-    Source::read_one(path).map_err(|e| Failure::Input(e.to_string()))
+    Source::read_one(path).map_err(no_source)
+}
+
+/// An error about a template that cannot be read.
+pub(crate) fn no_source(error: SourceError) -> Failure {
+    Failure::Input(with_names(error).to_string())
 }
 
 /// Whether a path means standard input.

@@ -50,8 +50,8 @@ use ui::{BAD, Ui, paint};
 
 /// What is the same for all commands.
 const HELP: &str = "\
-Templates: a .jinja, tokenizer_config.json, chat_template.json or GGUF file. FILE#NAME is one of several named templates in a file; \
-- is standard input.
+Templates: a .jinja, tokenizer_config.json, chat_template.json or GGUF file; the folder of a model; or the id of a model in the Hub's \
+cache, such as Qwen/Qwen3-8B, which `unjinja fetch` downloads. FILE#NAME is one of several named templates; - is standard input.
 
 Spec: the one that --spec or --model names; else the reviewed spec of a supported model with exactly this template; else an analysis. \
 analyze, check, verify, explain and lint always analyse.
@@ -62,6 +62,9 @@ analyze and check name known overlays, and do not apply them.
 Exit codes: 0 fine; 1 a difference, a failure, or an unsupported template where support was requested; 2 wrong usage or unreadable \
 input.";
 
+/// The heading of the options that all commands have.
+const GLOBAL: &str = "Global options";
+
 /// Compiles parsers for the output of language models from their chat templates.
 #[derive(Parser)]
 #[command(
@@ -71,13 +74,13 @@ input.";
     after_help = HELP
 )]
 struct Cli {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = GLOBAL)]
     color: colorchoice_clap::Color,
     /// Print only results and errors.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     quiet: bool,
-    /// Print each comparison of an analysis as it is made; `serve` prints each request instead. `UNJINJA_LOG=1` does the same.
-    #[arg(short, long, global = true)]
+    /// Print what is done: each comparison of an analysis, or each request. `UNJINJA_LOG=1` does the same.
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     verbose: bool,
     #[command(subcommand)]
     command: Command,
@@ -168,14 +171,14 @@ A response template is a key of tokenizer_config.json. What its language cannot 
 
 Examples:
   unjinja export tokenizer_config.json --for transformers > response_template.json
-  unjinja export tokenizer_config.json --for transformers --write tokenizer_config.json
+  unjinja export tokenizer_config.json --for transformers --store-in tokenizer_config.json
   unjinja export chat_template.jinja --for transformers --count 1000 --format json
   unjinja export chat_template.jinja --for training")]
     Export(export::Arguments),
-    /// Download the templates of a manifest from the Hugging Face Hub.
+    /// Download templates from the Hugging Face Hub: of models, or those of a manifest.
     #[cfg(feature = "fetch")]
     #[command(after_help = "\
-The manifest lists templates:
+A manifest lists templates:
 
   [[source]]
   name = \"command_r_plus_tool_use\"       # of the spec
@@ -187,6 +190,8 @@ The manifest lists templates:
   eos_token = \"<|END_OF_TURN_TOKEN|>\"    # and bos_token: for analyze and check; a .jinja file has none
 
 Examples:
+  unjinja fetch Qwen/Qwen3-8B                                        # to the Hub's cache; then `unjinja analyze Qwen/Qwen3-8B`
+  unjinja fetch Qwen/Qwen3-8B --out templates                        # templates/Qwen-Qwen3-8B.jinja
   unjinja fetch --manifest generated/sources.toml --out hub          # all
   unjinja fetch --manifest generated/sources.toml --out hub qwen_qwen3_0_6b
   HF_TOKEN=hf_… unjinja fetch --out hub                              # models with a licence
@@ -212,14 +217,14 @@ Keys come from files or from the environment: UNJINJA_API_KEY for clients, UNJIN
 Examples:
   unjinja list
   unjinja list --specs generated/specs   # a Markdown table
-  unjinja list --overlay openai/gpt-oss-120b > my-model.overlay.toml")]
+  unjinja list --overlay-of openai/gpt-oss-120b > my-model.overlay.toml")]
     List {
         /// List the specs of this folder, as a Markdown table or as JSON.
         #[arg(long, value_name = "DIR")]
         specs: Option<PathBuf>,
         /// Print the overlay of this supported model, to be used for another template with the same format.
         #[arg(long, value_name = "NAME", conflicts_with = "specs")]
-        overlay: Option<String>,
+        overlay_of: Option<String>,
         /// How to print.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
@@ -287,7 +292,7 @@ fn dispatch(command: &Command, ui: Ui) -> Done {
         Command::Fetch(arguments) => fetch::run(arguments, ui),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(arguments, ui),
-        Command::List { overlay: Some(name), .. } => list::overlay(name),
+        Command::List { overlay_of: Some(name), .. } => list::overlay(name),
         Command::List { specs: Some(folder), format, .. } => list::specs(folder, *format),
         Command::List { format, .. } => list::models(*format),
         Command::Completions { shell } => {

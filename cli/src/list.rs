@@ -61,6 +61,8 @@ pub(crate) struct ModelRow<'a> {
     name: &'a str,
     /// Where the template comes from.
     source: &'a str,
+    /// Ids on the Hub of the models that have it; `{size}` stands for any size.
+    models: &'a [String],
     /// File names of the template.
     files: Vec<&'a str>,
     /// SHA-256 of the template's text.
@@ -122,6 +124,7 @@ pub(crate) fn models(format: Format) -> Done {
         let rows = specs.iter().map(|spec| ModelRow {
             name: &spec.template.name,
             source: &spec.template.source,
+            models: &spec.template.models,
             files: std::iter::once(&spec.template.file).chain(&spec.template.also).map(String::as_str).collect(),
             sha256: &spec.template.sha256,
             status: spec.status,
@@ -133,13 +136,17 @@ pub(crate) fn models(format: Format) -> Done {
     let width = specs.iter().map(|spec| spec.template.name.len()).max().unwrap_or(0);
     for spec in &specs {
         let template = &spec.template;
-        let source = if template.source.is_empty() { &template.file } else { &template.source };
         let space = " ".repeat(width - template.name.len() + 2);
         let missing = match gaps::status(spec) {
             missing if missing.is_empty() => missing,
             missing => format!("  {missing}"),
         };
-        writeln!(out, "{}{space}{}{missing}", paint(NAME, &template.name), paint(FAINT, &visible::lines(source)))?;
+        writeln!(
+            out,
+            "{}{space}{}{missing}",
+            paint(NAME, &template.name),
+            paint(FAINT, &visible::lines(&template.of_models()))
+        )?;
     }
     Ok(())
 }

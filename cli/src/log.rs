@@ -41,6 +41,7 @@ pub(crate) fn load(loader: &Loader, input: Input) -> Result<Loaded, LoadError> {
 }
 
 /// The same without the comparisons, for a command whose log is about something else.
+#[cfg(feature = "serve")]
 pub(crate) fn load_silently(loader: &Loader, input: Input) -> Result<Loaded, LoadError> {
     let file = file_of(&input);
     let loaded = loader.load(input)?;

@@ -64,6 +64,20 @@ pub(crate) struct OnHub {
     pub template: Option<String>,
 }
 
+impl OnHub {
+    /// The template of a model. `id` is `OWNER/NAME`, with `#NAME` for one of several templates.
+    pub(crate) fn of(id: &str) -> Self {
+        let (repo, template) = id.split_once('#').map_or((id, None), |(repo, name)| (repo, Some(name.to_owned())));
+        Self { repo: repo.to_owned(), revision: "main".to_owned(), file: None, template }
+    }
+
+    /// A file name for the template.
+    pub(crate) fn file_name(&self) -> String {
+        let variant = self.template.iter().flat_map(|name| ["-", name]).collect::<String>();
+        format!("{}{variant}.jinja", self.repo.replace('/', "-"))
+    }
+}
+
 /// The file, as TOML spells it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,6 +131,16 @@ impl Manifest {
 }
 
 impl Entry {
+    /// The template of a model on the Hub, by its id, without a manifest.
+    pub(crate) fn of_model(id: &str) -> Result<Self, Failure> {
+        let wanted = OnHub::of(id);
+        if !is_id(&wanted.repo) || wanted.template.as_ref().is_some_and(|template| !is_inside(template)) {
+            return Err(Failure::Input(format!("{id}: this is not the id of a model, such as Qwen/Qwen3-0.6B")));
+        }
+        let (save_as, tokens) = (wanted.file_name(), SpecialTokens::default());
+        Ok(Self { name: id.to_owned(), save_as, source: id.to_owned(), tokens, location: Location::Hub(wanted) })
+    }
+
     fn clashes(&self, other: &Entry) -> bool {
         self.name == other.name || self.save_as == other.save_as
     }
@@ -137,9 +161,7 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
     if !save_as.ends_with(".jinja") || !is_inside(&save_as) || save_as.contains(['/', '\\']) {
         problems.push(format!("`save_as` must be the name of a .jinja file without folders, but is {save_as:?}"));
     }
-    if let Some(repo) = &repo
-        && (!is_inside(repo) || repo.split('/').count() > 2 || repo.contains(['\\', '#', '?', ' ']))
-    {
+    if let Some(repo) = repo.as_ref().filter(|repo| !is_id(repo)) {
         problems.push(format!("`repo` must be a model's id such as \"Qwen/Qwen3-0.6B\", but is {repo:?}"));
     }
     if let Some(file) = &file {
@@ -179,6 +201,11 @@ fn entry(written: WrittenEntry) -> Result<Entry, Vec<String>> {
     let tokens = SpecialTokens { bos: bos_token, eos: eos_token, ..SpecialTokens::default() };
     let entry = Entry { name, save_as, source: source.unwrap_or(label), tokens, location };
     if problems.is_empty() { Ok(entry) } else { Err(problems) }
+}
+
+/// Whether a text can be the id of a model.
+fn is_id(repo: &str) -> bool {
+    is_inside(repo) && repo.split('/').count() <= 2 && !repo.contains(['\\', '#', '?', ' '])
 }
 
 /// Whether a path is relative and consists of plain names, so that it cannot leave its folder.

@@ -40,8 +40,8 @@ pub(crate) struct ParserArgs {
 /// The flags of commands that read or constrain a model's output, and have no template as an argument.
 #[derive(Args)]
 pub(crate) struct ReaderArgs {
-    /// Read outputs of this template; NAME.overlay.toml next to it is applied.
-    #[arg(long, value_name = "FILE", help_heading = HEADING, conflicts_with_all = ["model", "spec"])]
+    /// Read outputs of this template, or of the model with this id; NAME.overlay.toml next to the template is applied.
+    #[arg(long, value_name = "TEMPLATE", help_heading = HEADING, conflicts_with_all = ["model", "spec"])]
     template: Option<PathBuf>,
     #[command(flatten)]
     parser: ParserArgs,
@@ -63,12 +63,17 @@ impl ParserArgs {
         self.model.as_deref()
     }
 
-    /// Fails if one of the flags is given although the command has several templates: they are about one.
-    pub(crate) fn for_templates(&self, count: usize) -> Done {
+    /// The first of the flags that is given, of those that are about one template.
+    pub(crate) fn given(&self) -> Option<&'static str> {
         let given =
             [("--model", self.model.is_some()), ("--spec", self.spec.is_some()), ("--overlay", self.overlay.is_some())];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((flag, _)) if count != 1 => {
+        given.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| *flag)
+    }
+
+    /// Fails if one of the flags is given although the command has several templates: they are about one.
+    pub(crate) fn for_templates(&self, count: usize) -> Done {
+        match self.given() {
+            Some(flag) if count != 1 => {
                 Err(Failure::Input(format!("{flag} is about one template, but there are {count}")))
             }
             _ => Ok(()),
@@ -141,9 +146,9 @@ impl ReaderArgs {
     pub(crate) fn parser_and_spec(&self) -> Result<(Interpreter, FormatSpec), Failure> {
         let loaded = match (&self.template, self.parser.named()?) {
             (_, Some(named)) => named,
-            (Some(path), None) => log::load(&self.parser.loader(), Input::template(path))?,
+            (Some(path), None) => log::load(&self.parser.loader(), Input::file(path))?,
             (None, None) => {
-                let message = "say which format the output has: --model NAME, --template FILE or --spec FILE";
+                let message = "say which format the output has: --model NAME, --template TEMPLATE or --spec FILE";
                 return Err(Failure::Input(message.to_owned()));
             }
         };

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::{Value, json};
 use unjinja_build::{Source, SourceExt};
 use unjinja_render::{Follows, RenderOptions, Template};
 use unjinja_spec::Overlay;
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
     /// The template to render.
     #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
     template: Option<PathBuf>,
-    /// The context, a JSON object with `messages` and so on; `-` is standard input.
+    /// The context, a JSON object with `messages` and so on, or a list of messages; `-` is standard input.
     #[arg(default_value = "-", conflicts_with = "jsonl")]
     context: PathBuf,
     /// How to print.
@@ -110,7 +111,10 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     } else {
         (input::text(&arguments.context)?, arguments.context.display().to_string())
     };
-    let context = input::parse_json(&place, &context)?;
+    let context = match input::parse_json(&place, &context)? {
+        messages @ Value::Array(_) => json!({ "messages": messages }),
+        context => context,
+    };
     let source = match chosen(&found, !context["tools"].is_null()) {
         Some(at) => found.swap_remove(at),
         None => input::template(path)?,
@@ -128,12 +132,12 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     Ok(())
 }
 
-/// The templates of a file. The error for a folder names those in it.
+/// The templates that the path names.
 fn candidates(path: &Path) -> Result<Vec<Source>, Failure> {
-    if path.is_dir() || input::is_stdin(path) {
+    if input::is_stdin(path) {
         return Ok(vec![input::template(path)?]);
     }
-    Source::read(path).map_err(|e| Failure::Input(e.to_string()))
+    Source::read(path).map_err(input::no_source)
 }
 
 /// The position of the template that transformers takes: of named ones `tool_use` where tools are given, even an empty list, else
@@ -147,13 +151,25 @@ fn chosen(found: &[Source], has_tools: bool) -> Option<usize> {
 /// does not give them.
 fn with_tokens(mut source: Source, parser: &ParserArgs) -> Result<Source, Failure> {
     let sets_tokens = |overlay: &Overlay| overlay.keys().any(|key| key.key.starts_with("tokens."));
-    let spec = match parser.named()? {
-        Some(named) => named.spec,
+    let tokens = match parser.named()? {
+        Some(named) => Some(named.spec.tokens),
         // Rendering needs an analysis only where the overlay sets a token.
-        None if parser.loader().overlays_of(&source)?.iter().any(sets_tokens) => parser.spec_for(&source)?.spec,
-        None => return Ok(source),
+        None if parser.loader().overlays_of(&source)?.iter().any(sets_tokens) => {
+            Some(parser.spec_for(&source)?.spec.tokens)
+        }
+        None => None,
     };
-    source.tokens.bos = source.tokens.bos.or(spec.tokens.bos);
-    source.tokens.eos = source.tokens.eos.or(spec.tokens.eos);
-    Ok(source)
+    let before = source.tokens.clone();
+    if let Some(tokens) = tokens {
+        source.tokens.bos = source.tokens.bos.or(tokens.bos);
+        source.tokens.eos = source.tokens.eos.or(tokens.eos);
+    }
+    match parser.given() {
+        Some(flag) if source.tokens == before => {
+            let takes =
+                "a render takes bos_token and eos_token from it, which the template's file has or the spec has not";
+            Err(Failure::Input(format!("{flag} changes nothing here: {takes}")))
+        }
+        _ => Ok(source),
+    }
 }

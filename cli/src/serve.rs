@@ -15,12 +15,14 @@ use unjinja_server::http::{
 
 use crate::arguments::Engine;
 use crate::failure::{Done, Failure};
+#[cfg(feature = "fetch")]
+use crate::manifest::OnHub;
 use crate::ui::{Ui, WARNING, paint};
 use crate::{input, log, visible};
 use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, OnMissing, OnUnenforced};
+use contact::{TemplatePlace, of_upstream};
 #[cfg(feature = "fetch")]
-use contact::is_hub_id;
-use contact::{TemplatePlace, in_folder, of_upstream};
+use unjinja_build::is_hub_id;
 
 use tokenizers::Tokenizers;
 
@@ -447,21 +449,14 @@ fn loaded(loader: &Loader, input: Input) -> Result<Model, Failure> {
 }
 
 fn load(loader: &Loader, file: &str) -> Result<Model, Failure> {
-    if Path::new(file).is_dir() {
-        let found = in_folder(Path::new(file)).ok_or_else(|| {
-            let problem = "this folder has no chat_template.jinja, no tokenizer_config.json, and not one GGUF file";
-            Failure::Input(format!("{file}: {problem}; name the file"))
-        });
-        return loaded(loader, Input::file(found?));
-    }
     #[cfg(feature = "fetch")]
     if is_hub_id(file) {
-        let source = crate::hub::Hub::from_env().and_then(|hub| hub.model(file));
-        let source = source.map_err(|problem| {
+        let fetched = crate::hub::Hub::from_env().and_then(|hub| hub.model(&OnHub::of(file)));
+        let fetched = fetched.map_err(|problem| {
             let next = "give the model's tokenizer_config.json, chat_template.jinja or GGUF file with --template";
             Failure::Input(format!("{file}: there is no such file, and {problem}; {next}"))
         })?;
-        return loaded(loader, Input::source(source));
+        return loaded(loader, Input::source(fetched.source));
     }
     loaded(loader, Input::file(file))
 }

@@ -40,6 +40,22 @@ fn commands_print_what_is_expected() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Specs are written before anything is printed, whatever becomes of what is printed.
+#[cfg(target_os = "linux")]
+#[test]
+fn specs_are_written_though_nothing_can_be_printed() -> Result<(), Box<dyn Error>> {
+    let specs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unprinted");
+    fs::create_dir_all(&specs)?;
+    fs::remove_dir_all(&specs)?;
+    let templates = ["hermes.jinja", "qwen3.jinja"].map(|file| unjinja_testkit::root().join("templates").join(file));
+    let full = fs::File::options().write(true).open("/dev/full")?;
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_unjinja"));
+    let said = command.arg("analyze").args(templates).arg("-o").arg(&specs).stdout(full).output()?;
+    assert!(!said.status.success());
+    assert_eq!(fs::read_dir(&specs)?.count(), 2);
+    Ok(())
+}
+
 /// Runs one case. Returns what its commands printed and their exit codes.
 fn run(name: &str, case: &str) -> Result<String, Box<dyn Error>> {
     let folder = crate::support::folder("commands", name)?;

@@ -104,6 +104,30 @@ fn new_unchanged_changed() -> Done {
     Ok(())
 }
 
+/// A model by its id, without a manifest: to the cache, in which the other commands find it, or to a folder.
+#[test]
+fn a_model_by_its_id() -> Done {
+    let scene = Scene::new("by_id", "no manifest")?;
+    let hub = format!("HF_ENDPOINT={} unjinja fetch", scene.hub.endpoint());
+    scene.hub.put("org/Robin-7B", "main", "chat_template.jinja", file(TEMPLATE));
+    scene.hub.put("org/Robin-7B", "main", "tokenizer_config.json", file(r#"{"bos_token": "<s>"}"#));
+    let run = |command: &str| scene.folder.run(command, br#"[{"role": "user", "content": "Hi"}]"#);
+    let before = run("unjinja analyze org/Robin-7B")?;
+    assert!(before.stderr.contains("; `unjinja fetch org/Robin-7B` downloads its template"), "{}", before.stderr);
+    let said = run(&format!("{hub} org/Robin-7B"))?;
+    assert_eq!(
+        said.stdout, "org/Robin-7B: new in the Hub's cache org/Robin-7B, chat_template.jinja\n1 new\n",
+        "{}",
+        said.stderr
+    );
+    assert_eq!(run(&format!("{hub} org/Robin-7B"))?.stdout, "1 unchanged\n");
+    assert_eq!(run("unjinja render org/Robin-7B")?.stdout, "<user>Hi");
+    assert_eq!(run(&format!("{hub} org/Robin-7B --out out"))?.code, 0);
+    assert_eq!(scene.folder.read("out/org-Robin-7B.jinja")?, TEMPLATE);
+    assert_eq!(run(&format!("{hub} org/../etc --out out"))?.code, 2);
+    Ok(())
+}
+
 #[test]
 fn some_by_name() -> Done {
     let scene =
@@ -287,7 +311,7 @@ const NO_TEMPLATES: [(&str, &str, &str); 5] = [
     (
         "tokenizer_config.json",
         "{\"chat_template\": {\"default\": \"a\", \"rag\": \"b\"}}",
-        "the file holds 2 templates: `default`, `rag`; choose one in the manifest: template = \"default\"",
+        "the file holds 2 templates: `default`, `rag`; choose one: org/one#default, or in a manifest template = \"default\"",
     ),
 ];
 

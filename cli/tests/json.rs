@@ -173,7 +173,7 @@ fn folder() -> Result<CommandFolder, Failure> {
 fn a_structural_tag_is_one_document() -> Result<(), Failure> {
     let folder = crate::support::folder("json", "tag")?;
     folder.write("hermes.jinja", &fs::read(root().join("templates/hermes.jinja"))?)?;
-    let command = "unjinja grammar --template hermes.jinja --tool-choice required --for xgrammar > tag.json";
+    let command = "unjinja grammar --template hermes.jinja --tool-choice required --engine xgrammar > tag.json";
     assert_eq!(folder.run(command, b"")?.code, 0);
     let tag: Value = serde_json::from_str(&folder.read("tag.json")?)?;
     assert_eq!(tag["type"], "structural_tag");

@@ -47,7 +47,7 @@ const PLAIN: &[Case] = &[
     ("unjinja render eos.jinja context.json --overlay tokens.toml", 0, "<assistant>Hello<end>"),
     ("unjinja render eos.jinja context.json --spec eos.toml", 0, "<assistant>Hello<spec>"),
     ("unjinja render eos.jinja context.json --spec eos.toml --overlay tokens.toml", 0, "<assistant>Hello<end>"),
-    ("unjinja render eos.jinja context.json --model Qwen/Qwen3-0.6B", 0, "<assistant>Hello"),
+    ("unjinja render eos.jinja context.json --model Qwen/Qwen3-0.6B", 2, "--model changes nothing here"),
     ("unjinja parse --template hermes.jinja call.txt", 0, "<|call|>"),
     ("unjinja parse --template hermes.jinja --overlay other.toml call.txt", 0, "tool call 0  f"),
     ("unjinja parse --spec specs/hermes.toml call.txt", 0, "<|call|>"),

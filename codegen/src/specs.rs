@@ -33,7 +33,7 @@ pub fn table<'s>(specs: impl IntoIterator<Item = SpecEntry<'s>>) -> String {
             _ => format!("`{start}` … `{end}`"),
         };
         let info = &spec.template;
-        let source = cell(if info.source.is_empty() { &info.file } else { &info.source });
+        let source = cell(&info.of_models());
         let trips = spec.evidence.round_trips;
         let (name, held, tried) = (&info.name, trips.held, trips.tried);
         let row = format!("| `{name}`{overlay} | {source} | {status} | {calls} | {reasoning} | {held} of {tried} |\n");

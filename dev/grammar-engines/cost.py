@@ -133,7 +133,7 @@ def ours(command: str, model: str, offered: list[dict[str, Any]], choice: str) -
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(offered, file)
         file.flush()
-        arguments = [command, "grammar", "--model", model, "--tools", file.name, "--for", "xgrammar", "--tool-choice", choice]
+        arguments = [command, "grammar", "--model", model, "--tools", file.name, "--engine", "xgrammar", "--tool-choice", choice]
         made = subprocess.run(arguments, capture_output=True, text=True)
     if made.returncode and "no tool calls" in made.stderr:
         return None

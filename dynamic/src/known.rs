@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use unjinja_analyzer::sha256;
 use unjinja_generated::{LookupError, Names, find_among};
+use unjinja_source::{SourceError, SourceErrorKind, is_hub_id};
 use unjinja_spec::{FormatSpec, Overlay};
 
 use crate::overlays::KnownOverlay;
@@ -84,6 +85,27 @@ pub fn known_spec(name: &str) -> Result<FormatSpec, LookupError> {
     });
     let index = find_among(name, &names.collect::<Vec<_>>())?;
     Ok(specs.swap_remove(index))
+}
+
+/// The error about a name that is no path, with what is known of it: which supported model it is, whose template is not built in, or
+/// which was probably meant. Other errors stay as they are.
+pub fn with_names(error: SourceError) -> SourceError {
+    if error.kind() != SourceErrorKind::Unknown {
+        return error;
+    }
+    let name = error.path().to_string_lossy();
+    let problem = match known_spec(&name) {
+        Ok(spec) => {
+            let id = match is_hub_id(&name) {
+                true => &name,
+                false => spec.template.models.first().map_or(spec.template.source.as_str(), String::as_str),
+            };
+            format!("the format of this model is built in, but not its template, which `unjinja fetch {id}` downloads")
+        }
+        Err(LookupError::Unknown { near, .. }) if near.is_empty() => return error,
+        Err(other) => format!("there is no such path, and {other}"),
+    };
+    error.because(problem)
 }
 
 /// A spec of `unjinja-generated`; its tests make sure that each is valid.

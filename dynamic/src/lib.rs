@@ -35,8 +35,8 @@ pub use cache::CacheUse;
 pub use conversation::{Conversation, local_time};
 pub use error::ModelError;
 #[cfg(feature = "generated")]
-pub use known::{known_overlay, known_spec, known_specs};
-pub use loader::{Input, LoadError, Loaded, Loader, Observer, overlay_of_spec, specs_in, template_file};
+pub use known::{known_overlay, known_spec, known_specs, with_names};
+pub use loader::{Input, LoadError, Loaded, Loader, Observer, overlay_of_spec, specs_in};
 pub use missing::{Missing, MissingKind};
 pub use model::{Model, ModelStream, Prompt};
 pub use overlays::{Correction, KnownOverlay, Origin, Reason};

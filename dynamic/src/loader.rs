@@ -25,7 +25,7 @@ use crate::overlays::{Correction, KnownOverlay, Origin, Reason, fitting};
 pub use error::LoadError;
 pub use folder::specs_in;
 pub(crate) use input::Subject;
-pub use input::{Input, overlay_of_spec, template_file};
+pub use input::{Input, overlay_of_spec};
 pub use loaded::Loaded;
 
 /// A function that is called with each comparison of an analysis, as soon as it is made.

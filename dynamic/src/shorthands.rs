@@ -33,15 +33,6 @@ impl Loader {
         self.load(Input::template(path.as_ref()))?.model()
     }
 
-    /// A model from the folder of a pretrained model, as the Hugging Face Hub has it, or from a file of any kind. In a folder,
-    /// [`template_file`](crate::template_file) says which file is read.
-    ///
-    /// # Errors
-    /// Those of [`from_file`](Self::from_file), and if the folder has no such file.
-    pub fn from_pretrained(&self, path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        self.load(Input::pretrained(path.as_ref()))?.model()
-    }
-
     /// A model from a format spec. It has no template, so it renders nothing. A spec that was reviewed for a template is
     /// better passed to [`committed_spec`](Self::committed_spec).
     ///
@@ -51,8 +42,9 @@ impl Loader {
         self.load(Input::spec_text(text))?.model()
     }
 
-    /// A model from a file: a format spec (`.toml`), or a template (`.jinja`, `tokenizer_config.json`,
-    /// `chat_template.json`, GGUF, `-` for standard input). `PATH#NAME` is one of several named templates.
+    /// A model by any name: the path of a format spec (`.toml`), of a template (`.jinja`, `tokenizer_config.json`,
+    /// `chat_template.json`, GGUF, `-` for standard input), or of a model's folder; else the id of a model in the Hub's cache; else a
+    /// name that [`known`](Self::known) takes. `PATH#NAME` is one of several named templates.
     ///
     /// # Errors
     /// Those of [`load`](Self::load), and if no parser can be made from the spec.
@@ -113,7 +105,7 @@ impl Model {
         Loader::new().from_spec(text)
     }
 
-    /// A model from a file of any kind; see [`Loader::from_file`].
+    /// A model by the path of any file or folder, or by its id; see [`Loader::from_file`].
     ///
     /// # Errors
     /// Those of [`Loader::from_file`].

@@ -269,7 +269,12 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
     crowded.alternatives.insert(MarkerKey::CallStart, (0..80).map(|n| format!("<call_{n}>")).collect());
     let cases: Vec<Case> = vec![
         (error(Model::from_file(folder.join("none.jinja"))), "none.jinja", "No such file", "check the path"),
-        (error(Model::from_file("No-Owner/no-model")), "no-model", "No such file", "nothing is downloaded"),
+        (
+            error(Model::from_file("No-Owner/no-model")),
+            "no-model",
+            "`unjinja fetch No-Owner/no-model`",
+            "nothing is downloaded",
+        ),
         (error(Model::from_file(folder.join("none.toml"))), "none.toml", "No such file", "check the path"),
         (error(Model::from_gguf(folder.join("none.gguf"))), "none.gguf", "No such file", "check the path"),
         (error(Model::from_gguf(folder.join("good.jinja"))), "good.jinja", "no", "as a file or a folder"),
@@ -288,13 +293,18 @@ fn errors_have_a_place_a_cause_and_a_next_step() -> Result<(), Failure> {
         ),
         (error(Model::from_template("\n{{ a }")), "template.jinja:2", "}", "correct the template"),
         (error(loader.from_template("{{ a }")), "my_model.jinja:1", "}", "correct the template"),
-        (error(Model::from_template("{{ raise_exception('no') }}")), "template.jinja", "C1", "unjinja render"),
-        (error(Model::from_template("")), "template.jinja", "is this a chat template?", "unjinja render"),
+        (
+            error(Model::from_template("{{ raise_exception('no') }}")),
+            "template.jinja",
+            "cannot be rendered",
+            "make the template render",
+        ),
+        (error(Model::from_template("")), "template.jinja", "is this a chat template?", "what the template renders"),
         (
             error(Model::from_template(&format!("{{% for i in range(9999999) %}}{{% endfor %}}{TEMPLATE}"))),
             "template.jinja",
             "limit",
-            "unjinja render",
+            "make the template render",
         ),
         (error(Model::from_spec("colour = 1")), "spec.toml:1", "unknown key `colour`", "next"),
         (error(Model::from_file(at("bad.toml", "x")?)), "bad.toml:1", "TOML", "correct the syntax"),

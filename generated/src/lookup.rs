@@ -1,10 +1,13 @@
 //! Finds a model by one of its names: the name of its spec, an id on the Hugging Face Hub, or a template's file name.
 //!
 //! This module compares names and nothing else. It must not guess: a name that fits several models is an error, and only a name that
-//! is certainly misspelled gets a suggestion, because a model with a similar name may have another format.
+//! is certainly misspelled, or cut short, gets a suggestion, because a model with a similar name may have another format.
 
 use std::borrow::Cow;
 use std::fmt;
+
+/// How many models are suggested for the beginning of their names.
+const SUGGESTED: usize = 8;
 
 /// The names of one model, for [`find_among`].
 #[derive(Clone, Copy, Debug)]
@@ -111,11 +114,15 @@ fn fitting(name: &str, known: &[Names<'_>]) -> Vec<usize> {
 /// Whether a name is an id, where `{size}` stands for any size and the end may say how numbers are stored. Here a dot is no hyphen:
 /// `Qwen3.5-2B` is no `Qwen3` of the size `5-2B`.
 fn is_of_family(name: &str, id: &str) -> bool {
-    let form = |name: &str| name.to_ascii_lowercase().replace(['/', '-'], "_");
     let (name, id) = (form(name), form(id));
     let (name, id) = (without_storage(&name), without_storage(&id));
     let Some((before, after)) = id.split_once("{size}") else { return name == id };
     name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(is_size)
+}
+
+/// The form in which a dot is no hyphen.
+fn form(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['/', '-'], "_")
 }
 
 /// Whether a text is a size: `8b`, `0.6b`, `30b_a3b`, `8x7b`, `e2b`.
@@ -146,7 +153,8 @@ fn without_storage(name: &str) -> &str {
 }
 
 /// The models that a name that fits none was probably meant for, as indices of `known`: those of that name with another owner, or
-/// else the one that differs in few letters. Numbers and versions must be the same: `v3` is no misspelled `v2`.
+/// else the one that differs in few letters, or else those whose names begin with it. Numbers and versions must be the same: `v3` is no
+/// misspelled `v2`.
 fn near(name: &str, known: &[Names<'_>]) -> Vec<usize> {
     let wanted = normal(name);
     let same = |names: &Names<'_>| names.hub_ids.iter().any(|id| is_of_family(without_owner(name), without_owner(id)));
@@ -163,7 +171,12 @@ fn near(name: &str, known: &[Names<'_>]) -> Vec<usize> {
         alike.map(|other| distance(&wanted, &other)).min()
     };
     let closest = (0..known.len()).filter_map(|index| Some((edits(&known[index])?, index))).min();
-    closest.filter(|(edits, _)| *edits <= allowed).map(|(_, index)| index).into_iter().collect()
+    if let Some((_, index)) = closest.filter(|(edits, _)| *edits <= allowed) {
+        return vec![index];
+    }
+    let start = format!("{}_", form(without_owner(name)));
+    let begins = |names: &Names<'_>| names.hub_ids.iter().any(|id| form(without_owner(id)).starts_with(&start));
+    (0..known.len()).filter(|&index| begins(&known[index])).take(SUGGESTED).collect()
 }
 
 /// The numbers of a name, in one, with a single letter before them: `v3` is a number, and of `qwen3` only the digit.
@@ -302,7 +315,7 @@ mod tests {
             ("acme/Robin-7B.1-Base", &[]),
             ("acme/Robin-7B.1-Chatt", &["acme_robin_7b"]),
             ("acme/Robin7B", &["acme_robin_7b"]),
-            ("robin", &[]),
+            ("robin", &["acme_robin_7b", "robin_7b"]),
             ("penguin-of-the-north", &[]),
         ];
         for (name, expected) in cases {

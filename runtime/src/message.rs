@@ -271,6 +271,9 @@ pub enum DiagnosticKind {
     /// The answer looks like a call whose special tokens were removed before it was parsed. The detail is the name of the tool,
     /// and how the text continues.
     StrippedTokens,
+    /// The answer looks like a call in the format of another model: with its special tokens. The detail is the name of the tool, and how
+    /// the text continues.
+    OtherFormat,
     /// The request demands a call, and the answer has none; see `Options::demands_call`.
     MissingCall,
     /// Text comes after the end of the turn. The detail is the marker that ended the turn.
@@ -330,6 +333,9 @@ impl fmt::Display for Diagnostic {
                 "the answer looks like a call without its special tokens ({detail:?}); have the server keep them, for example \
                  with `skip_special_tokens: false`"
             ),
+            DiagnosticKind::OtherFormat => {
+                write!(f, "the answer looks like a call of another format ({detail:?}); check which model wrote it")
+            }
             DiagnosticKind::MissingCall => f.write_str("the request demands a call, and the answer has none"),
             DiagnosticKind::SpecialToken => write!(f, "the answer holds the special token {detail:?}"),
             DiagnosticKind::NoCallsInFormat => {

@@ -4,7 +4,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::hub::is_hub_id;
 use crate::names::STDIN;
+
+/// How many templates of a folder an error names.
+const SHOWN: usize = 3;
 
 /// Why a file gave no template: the file, the cause, and what to do about it.
 ///
@@ -22,6 +26,8 @@ pub struct SourceError {
 pub enum SourceErrorKind {
     /// The file cannot be opened or read.
     Unreadable,
+    /// This is neither a path nor the id of a model in the Hub's cache, and does not look like the name of a file.
+    Unknown,
     /// The content is damaged, or is not what the file's name or first bytes promise.
     Invalid,
     /// The file is sound, but holds no template.
@@ -61,6 +67,33 @@ impl SourceError {
         let (count, names, shown) = (names.len(), listed(names), path.display());
         let problem = format!("the file holds {count} templates: {names}; choose one, as in {shown}#{first}");
         Self::new(path, SourceErrorKind::Ambiguous, problem)
+    }
+
+    /// `places` are those of all templates in a folder.
+    pub(crate) fn ambiguous_folder(path: &Path, places: &[String]) -> Self {
+        let more = if places.len() > SHOWN { ", …" } else { "" };
+        let places = places[..places.len().min(SHOWN)].join(", ");
+        let problem = format!("this is a folder, and one template is needed: name the file, such as {places}{more}");
+        Self::new(path, SourceErrorKind::Ambiguous, problem)
+    }
+
+    /// A name that is no path.
+    pub(crate) fn unknown(path: &Path) -> Self {
+        let name = path.to_string_lossy();
+        let problem = match is_hub_id(&name) {
+            true => format!(
+                "there is no such path, and no such model in the Hub's cache; `unjinja fetch {name}` downloads its template"
+            ),
+            false => "there is no such path; name a file, the folder of a model, or a model on the Hub as OWNER/NAME"
+                .to_owned(),
+        };
+        Self::new(path, SourceErrorKind::Unknown, problem)
+    }
+
+    /// The same error with another problem: for those who know more of the name.
+    #[must_use]
+    pub fn because(self, problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), ..self }
     }
 
     fn new(path: &Path, kind: SourceErrorKind, problem: impl fmt::Display) -> Self {

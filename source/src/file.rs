@@ -6,7 +6,9 @@ use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::error::SourceError;
-use crate::names::{self, STDIN, split_variant};
+use crate::folder::of_folder;
+use crate::hub::hub_folder;
+use crate::names::{self, STDIN, is_file_name, split_variant};
 use crate::source::{Source, SpecialTokens};
 use crate::{gguf, json, text};
 
@@ -22,7 +24,8 @@ const MAP: &str = "special_tokens_map.json";
 const SNIFFED: u64 = 64;
 
 impl Source {
-    /// Reads all templates of a file. `PATH#NAME` reads the named one only; `-` is standard input.
+    /// Reads all templates of a file; of a folder, those of the model in it; of a model's id (`Qwen/Qwen3-8B`), those in the Hub's
+    /// cache. `PATH#NAME` reads the named one only; `-` is standard input.
     ///
     /// ```
     /// # let folder = std::env::temp_dir().join(format!("unjinja-source-read-{}", std::process::id()));
@@ -42,7 +45,12 @@ impl Source {
     /// If the file cannot be read, is damaged, or holds no template (the error then says what it holds).
     pub fn read(path: impl AsRef<Path>) -> Result<Vec<Source>, SourceError> {
         let (path, variant) = split_variant(path.as_ref());
-        let sources = if path == Path::new(STDIN) { read_stdin() } else { read_file(&path) }?;
+        let sources = match path.to_str() {
+            Some(STDIN) => read_stdin(),
+            _ if path.is_dir() => of_folder(&path),
+            _ if path.exists() || is_file_name(&path) => read_file(&path),
+            id => id.and_then(hub_folder).map_or_else(|| Err(SourceError::unknown(&path)), |folder| of_folder(&folder)),
+        }?;
         let Some(variant) = variant else { return Ok(sources) };
         match sources.iter().position(|source| source.variant.as_deref() == Some(&variant)) {
             Some(at) => Ok(sources.into_iter().skip(at).take(1).collect()),
@@ -50,21 +58,32 @@ impl Source {
         }
     }
 
-    /// Reads the one template of a file; `PATH#NAME` chooses one of several named templates.
+    /// Reads the one template of a file, a folder or a model's id, as [`read`](Self::read) does; `PATH#NAME` chooses one of several
+    /// named templates. Of a model with templates in files of their own, it is the one in `chat_template.jinja`.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read), and if the file holds several templates: the error lists their names.
+    /// Those of [`read`](Self::read), and if there are several templates: the error lists them.
     pub fn read_one(path: impl AsRef<Path>) -> Result<Source, SourceError> {
-        let mut sources = Self::read(path.as_ref())?;
+        let given = path.as_ref();
+        let mut sources = Self::read(given)?;
+        if sources.iter().filter(|source| names::variant_of_file(&source.path).is_none()).count() == 1 {
+            sources.retain(|source| names::variant_of_file(&source.path).is_none());
+        }
         match (sources.pop(), sources.is_empty()) {
             (Some(source), true) => Ok(source),
             (Some(last), false) => {
                 let path = last.path.clone();
                 sources.push(last);
-                Err(SourceError::ambiguous(&path, &variants(&sources)))
+                Err(match sources.iter().all(|source| source.path == path) {
+                    true => SourceError::ambiguous(&path, &variants(&sources)),
+                    false => {
+                        let places: Vec<String> = sources.iter().map(Source::place).collect();
+                        SourceError::ambiguous_folder(given, &places)
+                    }
+                })
             }
             // The readers return an error instead of an empty list.
-            (None, _) => Err(SourceError::no_template(path.as_ref(), "the file holds no chat template")),
+            (None, _) => Err(SourceError::no_template(given, "the file holds no chat template")),
         }
     }
 

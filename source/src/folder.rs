@@ -56,6 +56,20 @@ pub fn sources_in(folder: impl AsRef<Path>) -> Result<Vec<Result<Source, SourceE
     Ok(sources)
 }
 
+/// The templates of one model: those of its own files, or else all of the folder.
+pub(crate) fn of_folder(folder: &Path) -> Result<Vec<Source>, SourceError> {
+    let mut found = of_model(folder, &entries(folder)?);
+    if found.is_empty() {
+        found = sources_in(folder)?;
+    }
+    if found.is_empty() {
+        let problem =
+            "the folder holds no template; looked for *.jinja, tokenizer_config.json, chat_template.json and *.gguf";
+        return Err(SourceError::no_template(folder, problem));
+    }
+    found.into_iter().collect()
+}
+
 fn path_of(source: &Result<Source, SourceError>) -> &Path {
     match source {
         Ok(source) => &source.path,

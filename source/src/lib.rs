@@ -1,5 +1,5 @@
 //! Reads chat templates, and the special tokens that go with them, from `.jinja` files, `tokenizer_config.json`,
-//! `chat_template.json`, GGUF files, folders of those, and standard input.
+//! `chat_template.json`, GGUF files, folders of those, the cache of the Hugging Face Hub, and standard input.
 //!
 //! This crate decides which bytes of which file are a template. It does not parse or render the template. It never
 //! reads a model's weights, never holds more of a file in memory than its templates need, and never guesses which of
@@ -31,6 +31,7 @@ mod error;
 mod file;
 mod folder;
 mod gguf;
+mod hub;
 mod json;
 mod names;
 mod source;
@@ -38,6 +39,7 @@ mod text;
 
 pub use self::error::{SourceError, SourceErrorKind};
 pub use self::folder::sources_in;
+pub use self::hub::{hub_cache, hub_folder, hub_home, is_hub_id};
 pub use self::names::{MODEL_FILES, name_of, split_variant};
 pub use self::source::{Source, SpecialTokens};
 

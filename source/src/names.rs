@@ -1,7 +1,7 @@
 //! Makes names for templates from the paths of their files. A name depends on the path as it was given and on nothing
 //! else, so that a spec gets the same name on every machine.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The file names in which models publish their templates, the same for every model, in the order in which
 /// `transformers` prefers them.
@@ -38,6 +38,13 @@ pub fn split_variant(path: &Path) -> (PathBuf, Option<String>) {
         }
         _ => whole(),
     }
+}
+
+/// Whether the path can only mean a file: it says so by its ending or by its beginning.
+pub(crate) fn is_file_name(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    ["jinja", "jinja2", "j2", "json", "gguf", "toml", "txt"].contains(&ending)
+        || matches!(path.components().next(), Some(first) if !matches!(first, Component::Normal(_)))
 }
 
 fn file_name(path: &Path) -> &str {

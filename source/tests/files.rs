@@ -272,6 +272,39 @@ fn a_folder_of_all_kinds() -> Done {
     Ok(())
 }
 
+/// A folder is that of a model: its own files, or else its one template.
+#[test]
+fn one_template_of_a_folder() -> Done {
+    let root = folder("one_of_a_folder")?;
+    write(
+        &root,
+        &[
+            ("Own/chat_template.jinja", "J"),
+            ("Own/other.jinja", "not read"),
+            ("Own/additional_chat_templates/rag.jinja", "R"),
+            ("One/plain.jinja", "P"),
+            ("Two/a.jinja", "A"),
+            ("Two/b.jinja", "B"),
+            ("None/notes.md", "no template"),
+        ],
+    )?;
+    let read = |name: &str| Source::read_one(root.join(name)).map_err(|error| error.problem().to_owned());
+    let text = |name: &str| read(name).map(|source| source.text);
+    assert_eq!([text("Own"), text("Own#rag"), text("One")], ["J", "R", "P"].map(|text| Ok(text.to_owned())));
+    assert!(
+        text("Two").unwrap_err().starts_with("this is a folder, and one template is needed: name the file, such as ")
+    );
+    assert!(text("None").unwrap_err().starts_with("the folder holds no template"));
+    for (name, next) in
+        [("acme/Robin-7B-of-no-cache", "`unjinja fetch acme/Robin-7B-of-no-cache`"), ("robin", "OWNER/NAME")]
+    {
+        let error = Source::read_one(name).unwrap_err();
+        assert_eq!(error.kind(), SourceErrorKind::Unknown);
+        assert!(error.problem().contains(next), "{error}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_file_that_keeps_its_template_elsewhere_says_where() -> Done {
     let root = folder("elsewhere")?;

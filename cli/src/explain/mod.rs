@@ -81,12 +81,8 @@ fn explained(arguments: &Arguments, options: &ExplainOptions<'_>) -> Result<Expl
         return Ok(loader.explain(input, options)?);
     }
     let path = arguments.path.as_ref().ok_or_else(|| Failure::Input("name a template or a spec".to_owned()))?;
-    if path.extension().is_some_and(|e| e == "toml") {
-        return Ok(loader.explain(Input::spec(path), options)?);
-    }
-    let source = input::template(path)?;
-    let file = source.file();
-    Ok(loader.explain_observed(Input::source(source), options, &mut |made| log::comparison(&file, made))?)
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(loader.explain_observed(Input::file(path), options, &mut |made| log::comparison(&file, made))?)
 }
 
 /// A file, or standard input for `-`.

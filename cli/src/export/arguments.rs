@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     pub(super) purpose: Purpose,
     /// Store the template in this tokenizer_config.json; everything else in it stays as it is.
     #[arg(long, value_name = "FILE")]
-    pub(super) write: Option<PathBuf>,
+    pub(super) store_in: Option<PathBuf>,
     /// How many random conversations are tried with a response template [default: 200].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) count: Option<u32>,

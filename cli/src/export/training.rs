@@ -34,10 +34,10 @@ pub(super) fn run(arguments: &Arguments, ui: Ui) -> Done {
     let options = LintOptions::default().spec(model.spec().clone());
     let further = model.parsed_template().map_or_else(|_| Vec::new(), |template| contexts(template, &options));
     let marked = mark_generation(&model, further).map_err(|obstacle| told(&obstacle, arguments, &file))?;
-    if let Some(path) = &arguments.write {
+    if let Some(path) = &arguments.store_in {
         write(path, |config| with_chat_template(config, &marked.source))?;
     }
-    match (arguments.format, &arguments.write) {
+    match (arguments.format, &arguments.store_in) {
         (Format::Json, _) => output::json(&document(&marked, &state, arguments.keep_prefix))?,
         (Format::Human, None) => std::io::stdout().write_all(marked.source.as_bytes())?,
         (Format::Human, Some(path)) => ui.remark(&format!("the chat template was written to {}", path.display())),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::HeaderValue;
+use unjinja_build::{hub_cache, hub_home};
 
 /// The address without `HF_ENDPOINT`.
 const ENDPOINT: &str = "https://huggingface.co";
@@ -29,12 +30,10 @@ pub(super) struct Environment {
 
 impl Environment {
     pub(super) fn read() -> Result<Self, String> {
-        let home = home();
-        let cache = path("HF_HUB_CACHE").or_else(|| path("HUGGINGFACE_HUB_CACHE"));
         Ok(Self {
             endpoint: endpoint()?,
-            token: token(home.as_ref())?,
-            cache: cache.or_else(|| Some(home?.join("hub"))),
+            token: token(hub_home())?,
+            cache: hub_cache(),
             is_offline: is_on("HF_HUB_OFFLINE"),
             longest: longest()?,
         })
@@ -73,13 +72,14 @@ fn endpoint() -> Result<Url, String> {
 }
 
 /// The token of `HF_TOKEN`, or else the one that a login saved.
-fn token(home: Option<&PathBuf>) -> Result<Option<HeaderValue>, String> {
+fn token(home: Option<PathBuf>) -> Result<Option<HeaderValue>, String> {
     if is_on("HF_HUB_DISABLE_IMPLICIT_TOKEN") {
         return Ok(None);
     }
     let set = std::env::var("HF_TOKEN").ok().map(|token| ("HF_TOKEN".to_owned(), token));
     let saved = || {
-        let file = path("HF_TOKEN_PATH").or_else(|| Some(home?.join("token")))?;
+        let set = std::env::var_os("HF_TOKEN_PATH").filter(|path| !path.is_empty());
+        let file = set.map(PathBuf::from).or_else(|| Some(home?.join("token")))?;
         Some((file.display().to_string(), std::fs::read_to_string(&file).ok()?))
     };
     let is_set = |(_, token): &(String, String)| !token.trim().is_empty();
@@ -93,16 +93,6 @@ fn authorization(token: &str) -> Option<HeaderValue> {
     let mut header = HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok()?;
     header.set_sensitive(true);
     Some(header)
-}
-
-/// The folder of the Hub's clients.
-fn home() -> Option<PathBuf> {
-    let caches = || path("XDG_CACHE_HOME").or_else(|| Some(std::env::home_dir()?.join(".cache")));
-    path("HF_HOME").or_else(|| Some(caches()?.join("huggingface")))
-}
-
-fn path(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 fn is_on(variable: &str) -> bool {

@@ -1,8 +1,10 @@
 //! Which model an upstream has, and where its template is.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use unjinja_build::Source;
+#[cfg(feature = "fetch")]
+use unjinja_build::is_hub_id;
 use unjinja_server::http::UpstreamFacts;
 
 use crate::failure::Failure;
@@ -44,34 +46,4 @@ pub(super) fn of_upstream(address: &str, facts: &UpstreamFacts) -> Result<(Strin
             )))
         }
     }
-}
-
-/// The template in a folder with a model's files.
-pub(super) fn in_folder(folder: &Path) -> Option<PathBuf> {
-    let files = ["chat_template.jinja", "tokenizer_config.json"].map(|file| folder.join(file));
-    files.into_iter().find(|file| file.exists()).or_else(|| only_gguf(folder))
-}
-
-/// The GGUF file of a folder that has one. A model may be split into several; the first one has the template.
-fn only_gguf(folder: &Path) -> Option<PathBuf> {
-    let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut models = files.filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_later = name.contains("-of-") && !name.contains("-00001-of-");
-        // A file for images next to the model has this name.
-        name.ends_with(".gguf") && !is_later && !name.starts_with("mmproj")
-    });
-    let only = models.next()?;
-    models.next().is_none().then_some(only)
-}
-
-/// Whether this is the id of a model on the Hub. A mistyped path is not one, so that the error is about the file.
-#[cfg(feature = "fetch")]
-pub(super) fn is_hub_id(text: &str) -> bool {
-    let Some((owner, name)) = text.split_once('/') else { return false };
-    let path = Path::new(text);
-    let is_file = ["gguf", "jinja", "json"].iter().any(|known| path.extension().is_some_and(|found| found == *known));
-    let names =
-        [owner, name].iter().all(|part| !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '#']));
-    names && !is_file && !path.exists() && !Path::new(owner).is_dir()
 }

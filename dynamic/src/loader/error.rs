@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use unjinja_analyzer::AnalyzeError;
 use unjinja_render::TemplateError;
-use unjinja_source::{MODEL_FILES, SourceError, SourceErrorKind};
+use unjinja_source::{SourceError, SourceErrorKind};
 use unjinja_spec::SpecError;
 
 /// Why a [`Loader`](crate::Loader) found no spec.
@@ -39,11 +39,6 @@ pub enum LoadError {
     NotGguf {
         /// The file.
         path: PathBuf,
-    },
-    /// The folder of a pretrained model has no file with a template.
-    NoModelFile {
-        /// The folder.
-        folder: PathBuf,
     },
     /// The template has a syntax error.
     Template {
@@ -97,7 +92,6 @@ impl LoadError {
             Self::Source(error) => Some(error.path()),
             Self::File { path, .. }
             | Self::NotGguf { path }
-            | Self::NoModelFile { folder: path }
             | Self::Template { path, .. }
             | Self::Analysis { path, .. }
             | Self::Spec { path, .. }
@@ -122,16 +116,13 @@ impl LoadError {
         Cow::Borrowed(match self {
             Self::File { .. } => "check the path and its permissions",
             Self::Source(error) => match error.kind() {
-                SourceErrorKind::Unreadable if is_hub_name(error.path()) => {
-                    "nothing is downloaded here: download the model's files first, and name their folder"
-                }
+                SourceErrorKind::Unknown => "nothing is downloaded here: name what is on this machine",
                 SourceErrorKind::Unreadable => "check the path and its permissions, or name another file",
                 SourceErrorKind::Invalid => "download the file again, or name another file",
                 SourceErrorKind::NoTemplate => "pass the model's chat_template.jinja or tokenizer_config.json",
                 _ => "name another file, or one of its templates as FILE#NAME",
             },
             Self::NotGguf { .. } => "name a GGUF file, or load this one as a file or a folder of another kind",
-            Self::NoModelFile { .. } => "name the file of the template, or the folder of one model",
             Self::Template { .. } => "correct the template, or report it if Python renders it",
             Self::Analysis { .. } => "look at what the analysis saw: `unjinja explain TEMPLATE`",
             Self::Spec { error, .. } => match error.problems.first() {
@@ -157,14 +148,6 @@ impl LoadError {
     }
 }
 
-/// Whether a path that does not exist looks like the name of a model on the Hub: `Qwen/Qwen3-8B`.
-fn is_hub_name(path: &Path) -> bool {
-    let is_file =
-        path.extension().is_some_and(|end| ["jinja", "json", "gguf", "toml"].iter().any(|known| end == *known));
-    let owner = path.parent().filter(|_| !is_file).filter(|owner| owner.components().count() == 1 && !owner.exists());
-    path.is_relative() && owner.is_some_and(|owner| !owner.starts_with("..") && !owner.starts_with("."))
-}
-
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -173,12 +156,6 @@ impl fmt::Display for LoadError {
             Self::NotGguf { path } => {
                 write!(f, "{}: this is not a GGUF file: it does not begin with the bytes `GGUF`", path.display())
             }
-            Self::NoModelFile { folder } => write!(
-                f,
-                "{}: this folder has no chat template; expected one of {}",
-                folder.display(),
-                MODEL_FILES.join(", ")
-            ),
             Self::Template { error, .. } => error.fmt(f),
             Self::Analysis { error, .. } => error.fmt(f),
             Self::Spec { error, .. } => error.fmt(f),
@@ -211,11 +188,7 @@ impl std::error::Error for LoadError {
             Self::Template { error, .. } => Some(error),
             Self::Analysis { error, .. } => Some(&**error),
             Self::Spec { error, .. } => Some(error),
-            Self::NotGguf { .. }
-            | Self::NoModelFile { .. }
-            | Self::OtherTemplate { .. }
-            | Self::Name { .. }
-            | Self::Several(_) => None,
+            Self::NotGguf { .. } | Self::OtherTemplate { .. } | Self::Name { .. } | Self::Several(_) => None,
         }
     }
 }

@@ -5,12 +5,16 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unjinja_source::{MODEL_FILES, Source, split_variant};
+#[cfg(feature = "generated")]
+use unjinja_generated::LookupError;
+#[cfg(feature = "generated")]
+use unjinja_source::SourceErrorKind;
+use unjinja_source::{Source, split_variant};
 use unjinja_spec::FormatSpec;
 
 use super::error::LoadError;
 #[cfg(feature = "generated")]
-use crate::known;
+use crate::known::{known_spec, with_names};
 
 /// The first bytes of a GGUF file.
 const GGUF: [u8; 4] = *b"GGUF";
@@ -20,8 +24,9 @@ const UNNAMED: &str = "template.jinja";
 
 /// What a [`Loader`](crate::Loader) is to load: a chat template, or a format spec.
 ///
-/// Files of templates are `.jinja`, `tokenizer_config.json`, `chat_template.json` and GGUF files; `PATH#NAME` is one of several
-/// named templates in a file, and `-` is standard input.
+/// A template is named by a path, or else by the id of a model in the cache of the Hugging Face Hub (`Qwen/Qwen3-8B`). Files of
+/// templates are `.jinja`, `tokenizer_config.json`, `chat_template.json` and GGUF files; a folder is that of a model; `PATH#NAME` is one
+/// of several named templates, and `-` is standard input. Nothing is downloaded.
 ///
 /// ```
 /// use unjinja_dynamic::Input;
@@ -34,11 +39,9 @@ pub struct Input(InputKind);
 #[derive(Clone, Debug)]
 enum InputKind {
     Text(String),
-    Template(PathBuf),
-    Gguf(PathBuf),
-    Pretrained(PathBuf),
+    /// What is read by its path. A pointer to the reader, so that programs without files, such as a web page, do not link it.
+    Path(PathBuf, fn(&Path) -> Result<Subject, LoadError>),
     Source(Box<Source>),
-    Spec(PathBuf),
     SpecText(String),
     #[cfg(feature = "generated")]
     Known(String),
@@ -67,20 +70,14 @@ impl Input {
         Self(InputKind::Text(text.into()))
     }
 
-    /// A file that holds a chat template.
+    /// The chat template that a path or an id names.
     pub fn template(path: impl Into<PathBuf>) -> Self {
-        Self(InputKind::Template(path.into()))
+        Self(InputKind::Path(path.into(), template))
     }
 
     /// A GGUF file; another kind of file is an error. The weights are not read.
     pub fn gguf(path: impl Into<PathBuf>) -> Self {
-        Self(InputKind::Gguf(path.into()))
-    }
-
-    /// The folder of a pretrained model, as the Hugging Face Hub has it, or a [`file`](Self::file). In a folder, the first of
-    /// [`MODEL_FILES`] that exists is read.
-    pub fn pretrained(path: impl Into<PathBuf>) -> Self {
-        Self(InputKind::Pretrained(path.into()))
+        Self(InputKind::Path(path.into(), gguf))
     }
 
     /// A template that was read with [`Source`].
@@ -90,7 +87,7 @@ impl Input {
 
     /// The file of a format spec.
     pub fn spec(path: impl Into<PathBuf>) -> Self {
-        Self(InputKind::Spec(path.into()))
+        Self(InputKind::Path(path.into(), spec_file))
     }
 
     /// The text of a format spec.
@@ -98,14 +95,10 @@ impl Input {
         Self(InputKind::SpecText(text.into()))
     }
 
-    /// A file: a format spec if it is called `.toml`, else one that holds a template.
+    /// A format spec if the path is called `.toml`, else the [`template`](Self::template) that it names, else the reviewed spec of the
+    /// [known](Self::known) model of this name, which has no template.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            Self::spec(path)
-        } else {
-            Self::template(path)
-        }
+        Self(InputKind::Path(path.into(), any))
     }
 
     /// The reviewed spec of a supported model; [`known_spec`](crate::known_spec) says which names it has.
@@ -117,9 +110,7 @@ impl Input {
     /// The file, for messages. What is no file has the name under which it is reported.
     pub fn place(&self) -> &Path {
         match &self.0 {
-            InputKind::Template(path) | InputKind::Gguf(path) | InputKind::Pretrained(path) | InputKind::Spec(path) => {
-                path
-            }
+            InputKind::Path(path, _) => path,
             InputKind::Source(source) => &source.path,
             InputKind::Text(_) => Path::new(UNNAMED),
             InputKind::SpecText(_) => Path::new("spec.toml"),
@@ -135,34 +126,44 @@ impl Input {
                 let file = name.map_or_else(|| UNNAMED.to_owned(), |name| format!("{name}.jinja"));
                 Ok(Subject::Template { source: Box::new(Source::from_text(file, text)), is_named: false })
             }
-            InputKind::Template(path) => template(&path),
-            InputKind::Gguf(path) => {
-                is_gguf(&path)?;
-                template(&path)
-            }
-            InputKind::Pretrained(path) => Self::file(template_file(&path)?).read(name),
+            InputKind::Path(path, read) => read(&path),
             InputKind::Source(source) => Ok(Subject::Template { source, is_named: true }),
-            InputKind::Spec(path) => {
-                let (spec, adjacent) = spec(&path)?;
-                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                Ok(Subject::Spec { file, spec: Box::new(spec), adjacent: Some(adjacent) })
-            }
             InputKind::SpecText(text) => {
                 let file = name.map_or_else(|| "spec.toml".to_owned(), |name| format!("{name}.toml"));
                 let spec = Box::new(FormatSpec::from_toml(&text, &file)?);
                 Ok(Subject::Spec { file, spec, adjacent: None })
             }
             #[cfg(feature = "generated")]
-            InputKind::Known(name) => {
-                let spec = Box::new(known::known_spec(&name)?);
-                Ok(Subject::Spec { file: format!("{}.toml", spec.template.name), spec, adjacent: None })
-            }
+            InputKind::Known(name) => Ok(known(&name)?),
         }
     }
 }
 
+/// The reviewed spec of a supported model.
+#[cfg(feature = "generated")]
+fn known(name: &str) -> Result<Subject, LookupError> {
+    let spec = Box::new(known_spec(name)?);
+    Ok(Subject::Spec { file: format!("{}.toml", spec.template.name), spec, adjacent: None })
+}
+
+fn any(path: &Path) -> Result<Subject, LoadError> {
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return spec_file(path);
+    }
+    template(path).or_else(|error| match error {
+        #[cfg(feature = "generated")]
+        LoadError::Source(error) if error.kind() == SourceErrorKind::Unknown => {
+            known(&path.to_string_lossy()).map_err(|_| error.into())
+        }
+        _ => Err(error),
+    })
+}
+
 fn template(path: &Path) -> Result<Subject, LoadError> {
-    Ok(Subject::Template { source: Box::new(Source::read_one(path)?), is_named: true })
+    let source = Source::read_one(path);
+    #[cfg(feature = "generated")]
+    let source = source.map_err(with_names);
+    Ok(Subject::Template { source: Box::new(source?), is_named: true })
 }
 
 /// The spec in a file, and where an overlay of it would be.
@@ -181,26 +182,18 @@ pub fn overlay_of_spec(path: &Path) -> PathBuf {
     path.with_extension("overlay.toml")
 }
 
-fn is_gguf(path: &Path) -> Result<(), LoadError> {
+fn gguf(path: &Path) -> Result<Subject, LoadError> {
     let (file, _) = split_variant(path);
     let mut start = Vec::new();
     let opened = File::open(&file).and_then(|file| file.take(GGUF.len() as u64).read_to_end(&mut start));
     // What cannot be opened is the reader's error to report.
-    if opened.is_ok() && start != GGUF { Err(LoadError::NotGguf { path: file }) } else { Ok(()) }
+    if opened.is_ok() && start != GGUF { Err(LoadError::NotGguf { path: file }) } else { template(path) }
 }
 
-/// The file that holds the chat template of a pretrained model: in a folder, the first of [`MODEL_FILES`] that exists. A path that
-/// is no folder is returned as it is.
-///
-/// # Errors
-/// If the folder has none of these files.
-pub fn template_file(path: impl AsRef<Path>) -> Result<PathBuf, LoadError> {
-    let path = path.as_ref();
-    if !path.is_dir() {
-        return Ok(path.to_owned());
-    }
-    let own = MODEL_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
-    own.ok_or_else(|| LoadError::NoModelFile { folder: path.to_owned() })
+fn spec_file(path: &Path) -> Result<Subject, LoadError> {
+    let (spec, adjacent) = spec(path)?;
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Subject::Spec { file, spec: Box::new(spec), adjacent: Some(adjacent) })
 }
 
 /// The text of a spec or an overlay.

@@ -13,5 +13,5 @@ export {
 export { explainTemplate, explainTokenizerConfig } from "./explain.js";
 export { lintTemplate, lintTokenizerConfig } from "./lint.js";
 export { Message, ToolCall } from "./message.js";
-export { Model, Prompt, Request, Tools } from "./model.js";
+export { knownModels, Model, Prompt, Request, Tools } from "./model.js";
 export { Chunks, Stream } from "./stream.js";

@@ -248,7 +248,7 @@ export declare class ToolCall {
   readonly arguments: string;
   /** Whether the model closed the call. */
   readonly complete: boolean;
-  /** The arguments, parsed. Throws a SyntaxError if they are not valid JSON. */
+  /** The arguments, parsed. Throws a RequestError if they are not valid JSON. */
   argumentsValue(): unknown;
   /** The arguments, completed so that they are valid JSON. */
   closedArguments(): string;
@@ -355,6 +355,9 @@ export declare class Tools extends Resource {
   /** The list as it was given. */
   toArray(): Tool[];
 }
+
+/** The supported models: the names of their specs, and their ids on the Hugging Face Hub, where `{size}` stands for any size. Needs the large module. */
+export declare function knownModels(): { name: string; ids: string[] }[];
 
 /** What is known about one chat template: it renders prompts, parses outputs and writes grammars. */
 export declare class Model extends Resource {

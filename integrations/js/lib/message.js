@@ -1,7 +1,7 @@
 // The result of parsing.
 
 import { onlyOptions } from "./arguments.js";
-import { StateError } from "./errors.js";
+import { RequestError, StateError } from "./errors.js";
 import { instance, NUMBER, run } from "./runtime.js";
 
 /** One call of a tool. */
@@ -14,7 +14,12 @@ export class ToolCall {
   }
 
   argumentsValue() {
-    return JSON.parse(this.arguments);
+    try {
+      return JSON.parse(this.arguments);
+    } catch (cause) {
+      const next = "look at `complete` and the diagnostics; `closedArguments()` completes arguments that were cut off";
+      throw new RequestError(`the arguments of ${this.name} are not valid JSON: ${cause.message}\n  = next: ${next}`, { cause });
+    }
   }
 
   closedArguments() {

@@ -123,6 +123,14 @@ function blobOf(file) {
   throw wrong("file", "a Blob or a Uint8Array", file, next);
 }
 
+/** The supported models. */
+export function knownModels() {
+  return instance().call("models");
+}
+
+// What console.log of Node.js, Deno and Bun asks for.
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+
 /** What is known about one chat template. */
 export class Model extends Resource {
   #facts;
@@ -196,6 +204,11 @@ export class Model extends Resource {
 
   get gaps() {
     return [...this.#facts.gaps];
+  }
+
+  [INSPECT](_, options, inspect) {
+    const { name, status, gaps } = this;
+    return `Model ${inspect({ name, status, gaps }, options)}`;
   }
 
   get preservedTokens() {

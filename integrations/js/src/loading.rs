@@ -118,6 +118,13 @@ pub(crate) fn known(mut arguments: Arguments) -> Result<ModelObject, Failure> {
     ModelOrigin { loader: Loader::new(), input, overlay: None }.load()
 }
 
+/// The supported models: the names of their specs, and their ids.
+#[cfg(feature = "full")]
+pub(crate) fn known_models() -> Value {
+    let specs = unjinja_dynamic::known_specs().into_iter();
+    specs.map(|spec| json!({ "name": spec.template.name, "ids": spec.template.models })).collect()
+}
+
 /// What another instance needs to make the same model without an analysis.
 pub(crate) fn state(loaded: &ModelObject) -> Value {
     let ModelObject { model, origin } = loaded;

@@ -158,6 +158,8 @@ fn answer(
         #[cfg(feature = "full")]
         "model.rust" => checks::rust(objects.model(number)?)?,
         #[cfg(feature = "full")]
+        "models" => loading::known_models(),
+        #[cfg(feature = "full")]
         "compare" => checks::compare(objects, arguments)?,
         #[cfg(feature = "full")]
         "lint" => checks::lint(arguments, bytes)?,

@@ -15,10 +15,18 @@ pub(crate) fn parser_options(arguments: &mut Arguments, model: &Model, objects: 
         .extract_reasoning(arguments.flag("extractReasoning")?.unwrap_or(true))
         .calls_end_reasoning(arguments.flag("callsEndReasoning")?.unwrap_or(true))
         .json_response(arguments.flag("jsonResponse")?.unwrap_or(false));
+    let choice = choice(arguments)?;
     if let Some(list) = tools(arguments, objects)? {
+        #[cfg(feature = "full")]
+        if let ToolChoice::Named(name) = &choice
+            && list.tools.get(name).is_none()
+        {
+            let problem = format!("toolChoice: no tool named {name:?} is offered; name one of `tools`");
+            return Err(Failure::request(problem));
+        }
         options = options.tools(&list.tools);
     }
-    options = callable(options, choice(arguments)?);
+    options = callable(options, choice);
     if let Some(on) = arguments.flag("thinking")? {
         options = options.thinking(on);
     }

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { inspect } from "node:util";
 
-import init, { lintTemplate, lintTokenizerConfig, Message, Model, Prompt, RequestError, Tools } from "../lib/node.js";
+import init, { knownModels, lintTemplate, lintTokenizerConfig, Message, Model, Prompt, RequestError, Tools } from "../lib/node.js";
 import { CALL, gguf, pieces, plain, SHORT, template, WEATHER } from "./support.js";
 
 const tools = [WEATHER];
@@ -16,6 +17,9 @@ test("a model says what it is", async () => {
   assert.equal(qwen.name, "qwen_qwen3_0_6b");
   assert.equal(qwen.status, "supported");
   assert.deepEqual(qwen.gaps, []);
+  assert.equal(inspect(qwen), "Model { name: 'qwen_qwen3_0_6b', status: 'supported', gaps: [] }");
+  const known = knownModels().find(({ name }) => name === qwen.name);
+  assert.deepEqual(known.ids, ["Qwen/Qwen3-0.6B", "Qwen/Qwen3-{size}"]);
   assert.equal(qwen.template, null);
   assert.deepEqual(qwen.variables, []);
   assert.deepEqual(qwen.reasoningMarkers, ["<think>", "</think>"].map((marker, at) => qwen.reasoningMarkers[at] ?? marker));
@@ -46,7 +50,8 @@ test("the options are those of Rust", () => {
   assert.equal(reads(CALL, { extractReasoning: false }).reasoningContent, "");
   assert.equal(reads(CALL, { toolChoice: "none", unparsed: "separate" }).diagnostics[0].kind, "forbidden_call");
   const named = { type: "function", function: { name: "other" } };
-  assert.match(reads(CALL, { toolChoice: named, unparsed: "separate" }).unparsed, /^\s*<tool_call>/);
+  const both = [WEATHER, named];
+  assert.match(reads(CALL, { tools: both, toolChoice: named, unparsed: "separate" }).unparsed, /^\s*<tool_call>/);
   assert.equal(reads(CALL + CALL.slice(CALL.indexOf("<tool")), { parallelToolCalls: false }).toolCalls.length, 1);
   const cut = CALL.slice(0, CALL.indexOf("rich"));
   assert.equal(reads(cut).toolCalls[0].arguments, '{"city": "Zü');

@@ -34,7 +34,7 @@ function fails(run, type, text) {
 
 test("errors of loading", async () => {
   fails(() => Model.fromTemplate("{% for m in messages %}"), LoadError, /template\.jinja:1[^]*= next: correct the template/);
-  fails(() => Model.fromTemplate("hello"), LoadError, /hello|template\.jinja/);
+  fails(() => Model.fromTemplate("./qwen3.jinja"), LoadError, /looks like a path or the id of a model\n[^]*= next: pass the text/);
   fails(() => Model.fromTemplate(SHORT, { name: "mine", overlay: "x = " }), LoadError, /overlay:1/);
   fails(() => Model.fromSpec("[template]"), LoadError, /spec\.toml/);
   fails(() => Model.known("qwen_qwenn3_0_6b"), LoadError, /did you mean qwen_qwen3_0_6b/);
@@ -83,6 +83,10 @@ test("errors of arguments", () => {
     fails(() => qwen.parse("", options), RequestError, text);
     fails(() => qwen.stream(options), RequestError, text);
   }
+  const other = { tools: [WEATHER], toolChoice: { type: "function", function: { name: "other" } } };
+  fails(() => qwen.stream(other), RequestError, /^toolChoice: no tool named "other" is offered/);
+  const cut = qwen.parse('<tool_call>\n{"name": "f", "arguments": {"a": ', { thinking: false });
+  fails(() => cut.toolCalls[0].argumentsValue(), RequestError, /^the arguments of f are not valid JSON[^]*`closedArguments\(\)`/);
   fails(() => qwen.grammar({ kind: "ebnf" }), RequestError, /^kind: "ebnf" is unknown; use one of "gbnf"/);
   fails(() => qwen.grammar({ responseSchema: 3 }), RequestError, /^responseSchema: expected a JSON schema/);
   fails(() => lintTemplate(SHORT, { responseTemplate: { a: 1 } }), RequestError, /^responseTemplate: expected a response template/);

@@ -157,7 +157,7 @@ impl Encoder {
         cache: Option<PathBuf>,
         overlay: Option<&str>,
     ) -> PyResult<Self> {
-        let model = load(py, cache, overlay, |loader| loader.from_pretrained(&folder))?;
+        let model = load(py, cache, overlay, |loader| loader.from_file(&folder))?;
         let vocabulary = py.detach(|| vocabulary_in(&folder))?;
         let encoder = RustEncoder::new(model.clone(), vocabulary);
         Ok(Self { encoder, model: Py::new(py, Model::from(model))? })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use unjinja_bindings::{Checked, find_response_template, overlay as overlay_of};
-use unjinja_dynamic::{Source, template_file};
+use unjinja_dynamic::{Source, with_names};
 use unjinja_lint::FindingDocument;
 
 use crate::data::object;
@@ -56,8 +56,7 @@ pub(crate) fn lint<'py>(
     overlay: Option<&str>,
     count: u32,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let path = template_file(path).map_err(|error| LoadError::new_err(error.to_string()))?;
-    let source = Source::read_one(&path).map_err(|error| LoadError::new_err(error.to_string()))?;
+    let source = Source::read_one(&path).map_err(|error| LoadError::new_err(with_names(error).to_string()))?;
     let adjacent = source.path.clone();
     let mut checked = checked(source, response_template, overlay, count)?;
     if checked.response.is_none() {

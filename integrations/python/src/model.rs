@@ -98,12 +98,12 @@ pub(crate) fn pickled_model(
 
 #[pymethods]
 impl Model {
-    /// A model from files. Nothing is downloaded.
+    /// A model by any name. Nothing is downloaded: `unjinja fetch ID` does that.
     ///
     /// Args:
     ///     path: The folder of a pretrained model (with `chat_template.jinja` or `tokenizer_config.json`), or a file: one of these, a
-    ///         `.jinja` file or a GGUF file. `FILE#NAME` is one of several named templates. Raises LoadError if it holds no
-    ///         template, or one that gives no model.
+    ///         `.jinja` file or a GGUF file. Else an id (`Qwen/Qwen3-8B`) of a model in the Hub's cache; else one that `known` takes.
+    ///         `FILE#NAME` is one of several named templates. Raises LoadError if it names no template, or one that gives no model.
     ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
     ///         The default keeps nothing.
     ///     overlay: The text of an overlay in TOML, which corrects the spec. The default is the file `NAME.overlay.toml` next to the
@@ -111,7 +111,7 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (path, *, cache=None, overlay=None))]
     fn from_pretrained(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>, overlay: Option<&str>) -> PyResult<Self> {
-        Ok(load(py, cache, overlay, |loader| loader.from_pretrained(path))?.into())
+        Ok(load(py, cache, overlay, |loader| loader.from_file(path))?.into())
     }
 
     /// A model from the text of a chat template.

@@ -14,15 +14,19 @@ import unjinja
 from unjinja import Model, Tools
 
 
-def test_a_wrong_path(tmp_path: Path) -> None:
+def test_a_wrong_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path))  # its cache is empty
     with pytest.raises(unjinja.LoadError, match=r"no/such/file.*\n  = next: ") as caught:
         Model.from_pretrained("no/such/file.jinja")
     assert isinstance(caught.value, ValueError)
-    with pytest.raises(unjinja.LoadError, match="this folder has no chat template"):
+    with pytest.raises(unjinja.LoadError, match="the folder holds no template"):
         Model.from_pretrained(tmp_path)
     with pytest.raises(unjinja.LoadError, match="this is not a GGUF file"):
         (tmp_path / "x.gguf").write_bytes(b"GGXX")
         Model.from_gguf(tmp_path / "x.gguf")
+    with pytest.raises(unjinja.LoadError, match="`unjinja fetch acme/Robin-7B`"):
+        Model.from_pretrained("acme/Robin-7B")
+    assert Model.from_pretrained("Qwen/Qwen3-32B").name == "qwen_qwen3_0_6b"
 
 
 def test_a_broken_template() -> None:

@@ -118,7 +118,7 @@ fn call<E: Error>(value: &Value) -> Result<ToolCall, E> {
 }
 
 /// Each kind of diagnostic with its name under serde.
-pub(super) const NAMES: [(DiagnosticKind, &str); 21] = [
+pub(super) const NAMES: [(DiagnosticKind, &str); 22] = [
     (DiagnosticKind::UnknownTool, "unknown_tool"),
     (DiagnosticKind::MalformedArguments, "malformed_arguments"),
     (DiagnosticKind::IncompleteCall, "incomplete_call"),
@@ -137,6 +137,7 @@ pub(super) const NAMES: [(DiagnosticKind, &str); 21] = [
     (DiagnosticKind::ArgumentsAsText, "arguments_as_text"),
     (DiagnosticKind::ForbiddenCall, "forbidden_call"),
     (DiagnosticKind::StrippedTokens, "stripped_tokens"),
+    (DiagnosticKind::OtherFormat, "other_format"),
     (DiagnosticKind::MissingCall, "missing_call"),
     (DiagnosticKind::AfterEnd, "after_end"),
     (DiagnosticKind::CutMarker, "cut_marker"),

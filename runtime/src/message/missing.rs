@@ -19,7 +19,8 @@ impl Message {
     /// - a call, where [`Options::demands_call`] was set ([`DiagnosticKind::MissingCall`]);
     /// - special tokens ([`DiagnosticKind::StrippedTokens`]): tools were offered, their calls are announced by tokens, there is no
     ///   call, and the answer has the name of one of these tools as in a call: with an object, brackets or one of its arguments after
-    ///   it. If there is no answer, the reasoning is looked at: the token that ends it may be missing too.
+    ///   it. If there is no answer, the reasoning is looked at: the token that ends it may be missing too;
+    /// - the right format ([`DiagnosticKind::OtherFormat`]): the same, with special tokens before the name.
     ///
     /// The message is not changed otherwise: what looks like a call may be a quotation.
     pub fn note_missing(&mut self, program: &Program, options: &Options) {
@@ -28,11 +29,7 @@ impl Message {
         }
         // A call that the request forbids was read, so its tokens are there.
         let forbidden = |diagnostic: &Diagnostic| diagnostic.kind == DiagnosticKind::ForbiddenCall;
-        if options.tools.is_empty()
-            || !self.tool_calls.is_empty()
-            || self.diagnostics.iter().any(forbidden)
-            || !announces_by_token(program)
-        {
+        if options.tools.is_empty() || !self.tool_calls.is_empty() || self.diagnostics.iter().any(forbidden) {
             return;
         }
         let text = if self.content.trim().is_empty() { &self.reasoning_content } else { &self.content };
@@ -41,9 +38,19 @@ impl Message {
         else {
             return;
         };
+        let kind = match has_token(&text[..at]) {
+            true => DiagnosticKind::OtherFormat,
+            false if announces_by_token(program) => DiagnosticKind::StrippedTokens,
+            false => return,
+        };
         let detail = format!("{name}: {}", excerpt(&text[at..]));
-        Diagnostic::new(DiagnosticKind::StrippedTokens, None, detail).insert_into(&mut self.diagnostics);
+        Diagnostic::new(kind, None, detail).insert_into(&mut self.diagnostics);
     }
+}
+
+/// Whether a text holds something with the form of a special token.
+fn has_token(text: &str) -> bool {
+    text.match_indices(['<', '[']).any(|(at, _)| is_special_token(&text.as_bytes()[at..]))
 }
 
 /// Whether the markers of calls hold a token that servers may remove.
