@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 use unjinja_render::{Encoding, Field, FieldPart, Origin};
-use unjinja_spec::{FormatSpec, REASONING_FIELDS};
+use unjinja_spec::{BIG_INTEGER, FormatSpec, REASONING_FIELDS};
 
 use crate::prompt::LabelledPrompt;
 
@@ -171,6 +171,7 @@ impl Written<'_> {
     fn shows_all(&self, path: &str, value: &Value) -> bool {
         match value {
             Value::Object(entries) => entries.iter().all(|(name, value)| {
+            Value::Object(entries) if entries.contains_key(BIG_INTEGER) => self.fields.contains_key(path),
                 let path = format!("{path}.{name}");
                 match value {
                     Value::Object(_) | Value::Array(_) => self.shows_all(&path, value),

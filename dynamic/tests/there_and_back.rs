@@ -113,6 +113,20 @@ fn a_parsed_turn_renders_as_it_was() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Integers beyond 64 bits are written with all their digits, as Python writes them, and floats as floats.
+#[test]
+fn long_integers_keep_their_digits() -> Result<(), Failure> {
+    let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ {'name': c.function.name, \
+        'arguments': c.function.arguments} | tojson }}</call>{% endfor %}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+    let given = "{\"a\": -100000000000000000001, \"b\": [18446744073709551616, 1e20], \"c\": \"\\\"99999999999999999999\", \"d\": 18446744073709551615}";
+    let call = json!({"type": "function", "function": {"name": "add", "arguments": given}});
+    let messages = json!([{"role": "user", "content": "Add."}, {"role": "assistant", "tool_calls": [call]}]);
+    let prompt = Model::from_template(template)?.prompt(&Conversation::new(messages))?;
+    assert!(prompt.text().contains(&given.replace("1e20", "1e+20")), "{}", prompt.text());
+    assert_eq!(prompt.missing(), []);
+    Ok(())
+}
+
 /// Why a template does not take back some message that its parser returns, and the templates.
 const LOSE: &[(&str, &str)] = &[
     (
