@@ -18,6 +18,9 @@ const GGUF: [u8; 4] = *b"GGUF";
 /// The file name that a template without a file and without a name has in messages.
 const UNNAMED: &str = "template.jinja";
 
+/// The named template that a model takes where no other is asked for.
+const DEFAULT_FILE: &str = "additional_chat_templates/default.jinja";
+
 /// What a [`Loader`](crate::Loader) is to load: a chat template, or a format spec.
 ///
 /// Files of templates are `.jinja`, `tokenizer_config.json`, `chat_template.json` and GGUF files; `PATH#NAME` is one of several
@@ -77,8 +80,8 @@ impl Input {
         Self(InputKind::Gguf(path.into()))
     }
 
-    /// The folder of a pretrained model, as the Hugging Face Hub has it, or a [`file`](Self::file). In a folder, the first of
-    /// [`MODEL_FILES`] that exists is read.
+    /// The folder of a pretrained model, as the Hugging Face Hub has it, or a [`file`](Self::file). [`template_file`] says which of its
+    /// files is read.
     pub fn pretrained(path: impl Into<PathBuf>) -> Self {
         Self(InputKind::Pretrained(path.into()))
     }
@@ -189,8 +192,8 @@ fn is_gguf(path: &Path) -> Result<(), LoadError> {
     if opened.is_ok() && start != GGUF { Err(LoadError::NotGguf { path: file }) } else { Ok(()) }
 }
 
-/// The file that holds the chat template of a pretrained model: in a folder, the first of [`MODEL_FILES`] that exists. A path that
-/// is no folder is returned as it is.
+/// The file that holds the chat template of a pretrained model, as transformers chooses it: in a folder, the named template
+/// `additional_chat_templates/default.jinja`, else the first of [`MODEL_FILES`] that exists. A path that is no folder is returned as it is.
 ///
 /// # Errors
 /// If the folder has none of these files.
@@ -199,7 +202,8 @@ pub fn template_file(path: impl AsRef<Path>) -> Result<PathBuf, LoadError> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
-    let own = MODEL_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
+    let files = std::iter::once(DEFAULT_FILE).chain(MODEL_FILES);
+    let own = files.map(|name| path.join(name)).find(|file| file.is_file());
     own.ok_or_else(|| LoadError::NoModelFile { folder: path.to_owned() })
 }
 
