@@ -29,7 +29,7 @@ pub(super) fn content_form(form: ContentForm, content: Value) -> Value {
 pub(super) fn append_text(message: &mut Map<String, Value>, text: &str, before: bool) {
     let joined = |said: &str| if before { format!("{text}\n\n{said}") } else { format!("{said}\n\n{text}") };
     let content = match message.get_mut("content").map(Value::take) {
-        Some(Value::String(said)) => joined(&said).into(),
+        Some(Value::String(said)) if !said.is_empty() => joined(&said).into(),
         Some(Value::Array(mut parts)) => {
             // Templates write texts of a list one after the other, without a space between them.
             let next = if before { parts.first_mut() } else { parts.last_mut() };
