@@ -97,9 +97,10 @@ fn exact(text: &str) -> String {
         };
         let (piece, after) = from.split_at(end.unwrap_or(from.len()));
         out.push_str(before);
-        // Others are parsed as they are.
-        let is_big = |number: i128| i64::try_from(number).is_err() && u64::try_from(number).is_err();
-        match piece.parse::<i128>().is_ok_and(is_big) {
+        let digits = piece.strip_prefix('-').unwrap_or(piece);
+        // Templates compute with 128 bits, which 38 digits never exceed.
+        let is_integer = (19..39).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        match is_integer && piece.parse::<i64>().is_err() && piece.parse::<u64>().is_err() {
             true => out.extend(["{\"", BIG_INTEGER, "\":\"", piece, "\"}"]),
             false => out.push_str(piece),
         }

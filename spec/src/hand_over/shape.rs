@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::assistant::{Carrier, REASONING_FIELDS};
+use super::assistant::REASONING_FIELDS;
 use super::calls::{call_id, id_text};
-use super::forms::{append_text, text_of};
+use super::forms::text_of;
 use crate::messages::ContentWithCalls;
 use crate::model::FormatSpec;
 
@@ -14,35 +14,18 @@ use crate::model::FormatSpec;
 pub(super) fn shaped(spec: &FormatSpec, given: Vec<Value>) -> Vec<Value> {
     let mut list = Vec::with_capacity(given.len());
     let mut rest = given.into_iter().peekable();
-    // A content that is to be joined with the next one before the user speaks, and its place if there is none.
-    let mut waiting: Option<(usize, Value)> = None;
-    let joins = spec.messages.content_with_calls == ContentWithCalls::Joined;
     while let Some(mut message) = rest.next() {
         let calls = match message.get("tool_calls") {
             Some(Value::Array(calls)) if message["role"] == "assistant" && !calls.is_empty() => calls.clone(),
             _ => {
-                if message["role"] != "tool"
-                    && let Some((at, said)) = waiting.take()
-                {
-                    match message.as_object_mut().filter(|message| message["role"] == "assistant") {
-                        Some(answer) => join(&said, answer),
-                        None => list.insert(at, said),
-                    }
-                }
                 list.push(message);
                 continue;
             }
         };
         let results = std::iter::from_fn(|| rest.next_if(|next| next["role"] == "tool")).collect();
         let results = in_order(&calls, results);
-        match apart(spec, &mut message) {
-            Some(mut before) if joins => {
-                if let (Some((_, said)), Some(before)) = (waiting.take(), before.as_object_mut()) {
-                    join(&said, before);
-                }
-                waiting = Some((list.len(), before));
-            }
-            before => list.extend(before),
+        if let Some(before) = apart(spec, &mut message) {
+            list.push(before);
         }
         if !spec.messages.one_call || calls.len() < 2 {
             list.push(message);
@@ -67,15 +50,7 @@ pub(super) fn shaped(spec: &FormatSpec, given: Vec<Value>) -> Vec<Value> {
             list.extend(answers);
         }
     }
-    if let Some((at, said)) = waiting {
-        list.insert(at, said);
-    }
     list
-}
-
-/// Puts the content of a message before that of another one.
-fn join(said: &Value, message: &mut Map<String, Value>) {
-    append_text(message, &text_of(&said["content"]).unwrap_or_default(), true);
 }
 
 /// The results with the positions of their calls. If each call has one, they are in the order of the calls: several of one call as they
@@ -113,30 +88,26 @@ fn said(content: Value) -> Value {
 /// Separates the content from the calls of a message, as far as the template does not take it with them. Returns the message that
 /// comes before.
 fn apart(spec: &FormatSpec, message: &mut Value) -> Option<Value> {
-    let text = message.get("content").and_then(text_of).filter(|text| !text.trim().is_empty());
-    let is_said = |message: &Value, field: &str| message[field].as_str().is_some_and(|text| !text.trim().is_empty());
-    let way = spec.messages.content_with_calls;
-    match way {
+    let text = message.get("content").and_then(text_of).filter(|text| !text.trim().is_empty())?;
+    match spec.messages.content_with_calls {
         ContentWithCalls::Kept => None,
-        ContentWithCalls::Apart | ContentWithCalls::Joined => {
-            // A template that reads no field takes reasoning in contents only; the model wrote it before the content.
-            let moves = way == ContentWithCalls::Apart && matches!(Carrier::of(spec), Some(Carrier::Tags(..)));
-            let said_fields = REASONING_FIELDS.into_iter().filter(|field| moves && is_said(message, field));
-            let reasoning: Vec<&str> = said_fields.collect();
-            if text.is_none() && (reasoning.is_empty() || spec.messages.drops_reasoning) {
-                return None;
-            }
+        ContentWithCalls::Apart => {
             let mut before = said(message["content"].take());
-            for field in reasoning {
-                before[field] = message.as_object_mut().and_then(|message| message.shift_remove(field)).into();
+            // A template that reads no field takes reasoning in contents only; the model wrote it before the content.
+            if let (true, Some(message)) = (spec.reasoning.field.is_empty(), message.as_object_mut()) {
+                for (field, reasoning) in REASONING_FIELDS.iter().filter_map(|field| message.shift_remove_entry(*field))
+                {
+                    before[field] = reasoning;
+                }
             }
             Some(before)
         }
         ContentWithCalls::InReasoning => {
             // What the template reads counts first.
             let own = spec.reasoning.field.as_str();
-            let field = std::iter::once(own).chain(REASONING_FIELDS).find(|field| is_said(message, field))?;
-            message[field] = format!("{}\n\n{}", message[field].as_str().unwrap_or_default(), text?).into();
+            let is_said = |field: &&str| message[*field].as_str().is_some_and(|text| !text.trim().is_empty());
+            let field = std::iter::once(own).chain(REASONING_FIELDS).find(is_said)?;
+            message[field] = format!("{}\n\n{text}", message[field].as_str().unwrap_or_default()).into();
             message["content"] = Value::Null;
             None
         }
