@@ -200,10 +200,14 @@ impl Turns<'_, '_> {
         let s = &SENTINELS;
         let reasoning = &self.spec.reasoning;
         let [begun, ended] = [s.unsorted[0][0], s.unsorted[0][1]];
+        // Whichever of two texts is the reasoning.
+        let texts = [[s.reasoning, s.content], [s.content, s.reasoning]];
         let drops = |calls: &[usize], rest: Vec<Value>| {
-            let turn = std::iter::once(self.message(s.reasoning, s.content, calls)).chain(rest).collect();
-            let text = self.rendered(Messages { reasoning_with_calls: true, ..needs }, turn);
-            text.is_some_and(|text| text.contains(s.content) && !text.contains(s.reasoning))
+            texts.into_iter().all(|[thought, said]| {
+                let turn = std::iter::once(self.message(thought, said, calls)).chain(rest.iter().cloned()).collect();
+                let text = self.rendered(Messages { reasoning_with_calls: true, ..needs }, turn);
+                text.is_some_and(|text| text.contains(said) && !text.contains(thought))
+            })
         };
         // Some templates keep that of the last message.
         let later = vec![self.result(0, begun), self.message("", "", &[1]), self.result(1, ended)];

@@ -384,12 +384,15 @@ async fn an_answer_goes_back_through_each_api() -> Result<(), Failure> {
     let said = json!({"role": "assistant", "reasoning_content": "Hm, so.", "content": "I look.", "tool_calls": calls});
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let tools = chat(json!({}))["tools"].clone();
+    let apis = [
+        (CHAT, "messages", tools.clone()),
+        ("/v1/messages", "messages", json!([{"name": "get_weather", "input_schema": schema}])),
+        ("/v1/responses", "input", json!([{"type": "function", "name": "get_weather", "parameters": schema}])),
+    ];
     for name in FORMATS {
         let one = model(name)?;
         let render = |messages: &[&Value], prompt| {
-            one.render(
-                &Conversation::new(json!(messages)).tools(tools.clone()).generation_prompt(prompt).thinking(true),
-            )
+            one.render(&Conversation::new(json!(messages)).tools(tools.clone()).generation_prompt(prompt))
         };
         let (prompt, whole) = (render(&[&user], true)?, render(&[&user, &said], false)?);
         let output = whole.strip_prefix(&prompt).ok_or_else(|| format!("{name}: {prompt:?} {whole:?}"))?;
@@ -397,23 +400,11 @@ async fn an_answer_goes_back_through_each_api() -> Result<(), Failure> {
         let replay = Replay { outputs, asked: Some(Mutex::default()), ..Replay::default() };
         let proxy = Running::start(replay, vec![loaded(name)?], UpstreamApi::OpenAi, |_| {}).await?;
         let shown: Vec<&str> = ["Hm, so.", "I look.", "Ulm"].into_iter().filter(|text| output.contains(text)).collect();
-        for path in [CHAT, "/v1/messages", "/v1/responses"] {
-            let list = if path == "/v1/responses" { "input" } else { "messages" };
-            let mut body = json!({"model": name, list: [user]});
-            body["tools"] = match path {
-                CHAT => tools.clone(),
-                "/v1/messages" => json!([{"name": "get_weather", "input_schema": schema}]),
-                _ => json!([{"type": "function", "name": "get_weather", "parameters": schema}]),
-            };
-            let thinks = match path {
-                CHAT => ("reasoning_effort", json!("high")),
-                "/v1/messages" => ("thinking", json!({"type": "enabled", "budget_tokens": 1024})),
-                _ => ("reasoning", json!({"effort": "high"})),
-            };
-            (body[thinks.0], body["max_tokens"]) = (thinks.1, 2048.into());
+        for (path, list, tools) in &apis {
+            let mut body = json!({"model": name, *list: [user], "tools": tools, "max_tokens": 2048});
             let (status, answer) = proxy.json(path, &body).await?;
             assert_eq!(status, 200, "{name} {path}: {answer}");
-            let back = match path {
+            let back = match *path {
                 CHAT => {
                     let message = &answer["choices"][0]["message"];
                     let id = &message["tool_calls"][0]["id"];
@@ -432,7 +423,7 @@ async fn an_answer_goes_back_through_each_api() -> Result<(), Failure> {
                     items
                 }
             };
-            body[list].as_array_mut().into_iter().for_each(|messages| messages.extend(back.iter().cloned()));
+            body[*list].as_array_mut().into_iter().for_each(|messages| messages.extend(back.iter().cloned()));
             let answer = proxy.post(path, &body).await?;
             let told = answer.headers().get("x-unjinja-missing").cloned();
             assert_eq!((answer.status().as_u16(), told), (200, None), "{name} {path}: {back:?}");
