@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 use unjinja_render::{Encoding, Field, FieldPart, Origin};
-use unjinja_spec::{FormatSpec, REASONING_FIELDS};
+use unjinja_spec::{BIG_INTEGER, FormatSpec, REASONING_FIELDS};
 
 use crate::prompt::LabelledPrompt;
 
@@ -22,7 +22,7 @@ pub enum MissingKind {
     Result,
     /// The content of a message, or a part of it.
     Content,
-    /// Reasoning after the last message of the user. Templates leave out earlier reasoning on purpose.
+    /// Reasoning after the last message of the user, unless the template leaves it out on purpose, as earlier reasoning.
     Reasoning,
 }
 
@@ -71,7 +71,8 @@ pub(crate) fn missing(prompt: &LabelledPrompt, spec: &FormatSpec) -> Vec<Missing
     let messages = list("messages");
     let asked = messages.iter().rposition(|message| message["role"] == "user");
     for (at, message) in messages.iter().enumerate() {
-        written.message(&format!("messages[{at}]"), message, asked.is_none_or(|asked| at > asked));
+        let is_dropped = spec.messages.drops_reasoning && at + 1 < messages.len();
+        written.message(&format!("messages[{at}]"), message, asked.is_none_or(|asked| at > asked) && !is_dropped);
     }
     written.missing
 }
@@ -103,13 +104,13 @@ impl Written<'_> {
         }
     }
 
-    fn message(&mut self, path: &str, message: &Value, is_current: bool) {
+    fn message(&mut self, path: &str, message: &Value, thinks: bool) {
         let role = message["role"].as_str().unwrap_or_default();
         let field = self.spec.reasoning.field.as_str();
         // What the template reads counts first; servers send the same reasoning in several fields.
         let said = |field| Some((field, message.get(field)?.as_str().filter(|text| !text.is_empty())?));
         let reasoning = std::iter::once(field).chain(REASONING_FIELDS).find_map(said);
-        if let Some((field, text)) = reasoning.filter(|_| is_current && role == "assistant") {
+        if let Some((field, text)) = reasoning.filter(|_| thinks && role == "assistant") {
             let place = format!("{path}.{field}");
             if !self.shows(&place, text) {
                 self.lacks(MissingKind::Reasoning, role, &place);
@@ -121,7 +122,7 @@ impl Written<'_> {
         for (at, part) in content.as_array().into_iter().flatten().enumerate() {
             texts.extend(part["text"].as_str().map(|text| (format!("{place}[{at}].text"), text)));
         }
-        if is_current && texts.iter().any(|(place, text)| !self.shows(place, self.split(role, text).0)) {
+        if thinks && texts.iter().any(|(place, text)| !self.shows(place, self.split(role, text).0)) {
             self.lacks(MissingKind::Reasoning, role, &place);
         }
         if texts.iter().any(|(place, text)| !self.shows(place, self.split(role, text).1)) {
@@ -170,6 +171,7 @@ impl Written<'_> {
     /// Whether all entries of arguments are there. An entry is there if its name is: some templates write the word of a value.
     fn shows_all(&self, path: &str, value: &Value) -> bool {
         match value {
+            Value::Object(entries) if entries.contains_key(BIG_INTEGER) => self.fields.contains_key(path),
             Value::Object(entries) => entries.iter().all(|(name, value)| {
                 let path = format!("{path}.{name}");
                 match value {

@@ -76,6 +76,17 @@ fn files_of_every_kind_are_known_by_their_content() -> Result<(), Failure> {
     let error = Model::from_file(&config).unwrap_err().to_string();
     assert!(error.contains("`default`, `tool_use`; choose one, as in "), "{error}");
 
+    // As transformers chooses among the files of a model.
+    let additional = folder.join("additional_chat_templates");
+    fs::create_dir_all(&additional)?;
+    for (file, text, template) in [
+        (folder.join("chat_template.json"), json!({"chat_template": TEMPLATE}).to_string(), TEMPLATE),
+        (additional.join("default.jinja"), OFFERS.to_owned(), OFFERS),
+    ] {
+        fs::write(file, text)?;
+        assert_eq!(Loader::new().from_pretrained(&folder)?.template(), Some(template));
+    }
+
     let template = folder.join("some.jinja");
     fs::write(&template, TEMPLATE)?;
     let model = Model::from_file(&template)?;

@@ -113,51 +113,28 @@ fn a_parsed_turn_renders_as_it_was() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Integers beyond 64 bits are written with all their digits, as Python writes them, and floats as floats.
+#[test]
+fn long_integers_keep_their_digits() -> Result<(), Failure> {
+    let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ {'name': c.function.name, \
+        'arguments': c.function.arguments} | tojson }}</call>{% endfor %}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+    let given = "{\"a\": -100000000000000000001, \"b\": [18446744073709551616, 1e20], \"c\": \"\\\"99999999999999999999\", \"d\": 18446744073709551615}";
+    let call = json!({"type": "function", "function": {"name": "add", "arguments": given}});
+    let messages = json!([{"role": "user", "content": "Add."}, {"role": "assistant", "tool_calls": [call]}]);
+    let prompt = Model::from_template(template)?.prompt(&Conversation::new(messages))?;
+    assert!(prompt.text().contains(&given.replace("1e20", "1e+20")), "{}", prompt.text());
+    assert_eq!(prompt.missing(), []);
+    Ok(())
+}
+
 /// Why a template does not take back some message that its parser returns, and the templates.
 const LOSE: &[(&str, &str)] = &[
     (
-        "content beside calls is lost, and in a message of its own it breaks the order of the roles",
-        "Mistral-Small-3.2-24B-Instruct-2506 mistralai-Mistral-Nemo-Instruct-2407 mistral-instruct-v0.3 mistral-nemo-instruct-2407 \
-         mistral-parallel-vllm mistral-v2v3-axolotl mistral-vllm conftest-0-axolotl llm-family-58-inference \
-         mistral-nemo-tool-call-mistral.rs tool-chat-template-mistral3-vllm-fork command-a-reasoning-08-2025",
-    ),
-    (
-        "reasoning before the result of a call is left out, or that of a turn whose content is empty",
-        "Apriel-1.6-15b-Thinker-fixed froggeric-qwen-fixed-chat-templates-v18-patches lfm2.5-vl-450m \
-         microsoft-optimind-sft-hub motif-technologies-motif-2-12.7b-reasoning-hub \
-         deepseek-ai-deepseek-v4-ik-llama.cpp-d96e jinjatemplates-js1-node-llama-cpp NVIDIA-Nemotron-Nano-v2 \
-         Qwen-QwQ-32B kat-v1 lfm2-ovms skt-a.x-k1-hub qwen-qwq-32b-llm-prompt-templates",
-    ),
-    (
-        "reasoning is read from no field; beside calls it is cut out of the content, or the content is not written",
-        "section_tags deepseek-ai-DeepSeek-R1-Distill-Llama-8B deepseek-ai-DeepSeek-R1-Distill-Qwen-32B \
-         deepseek-ai-DeepSeek-V3.1 aletheia-bench-dpo-think-14b-hub \
-         ayodele01-gemma-4-e4b-gemini-3.1-pro-reasoning-distill-hub deepseek-r1-0528 deepseek-r1-ollama-hfjs \
-         deepseek-v3.1 deepseek-v3.2-exp-xinference deepseek-v3.2 deepseekr1-vllm-habanaai deepseekr1-vllm \
-         deepseekv31-sglang deepseekv31-vllm deepseekv32-sglang exaone4-axolotl gemma4-asf0-patches \
-         gemma4-enable-thinking-pastebin-patches jetbrains-mellum2-12b-a2.5b-instruct-hub \
-         nvidia-llama-3-3-nemotron-super-49b-v1-5-hub qwq-32b typhoon-ai-typhoon2.1-gemma3-4b-hub \
-         chat-template-gemma4-jinja chat-templates-18-unsloth-2026.10.9 \
-         deepseek-ai-deepseek-r1-distill-qwen-32b-llama.cpp-jet exaone4-axolotl-9909 exaone4-axolotl-aea6 \
-         exaone4-axolotl-d32b gemma4-axolotl gemma4-coderforge-chat-template-automodel \
-         jinjatemplates-js5-node-llama-cpp jinjatemplates-js6-node-llama-cpp \
-         random-github-guy-almost-working-gemma4-jinja-45e2 random-github-guy-almost-working-gemma4-jinja \
-         resolvechatwrapper.test-js16-node-llama-cpp",
-    ),
-    (
-        "an overlay names the reasoning, and nothing says that the content beside calls keeps it",
-        "moonshotai-Kimi-K2 moonshotai-kimi-k2-instruct-hub k2-wip-no-reasoning-ik-llama.cpp \
-         kimi-k2-instruct-ik-llama.cpp tokenizer-0-rtp-llm tokenizer-rtp-llm",
-    ),
-    (
-        "reasoning that is written into the content is lost in a turn with calls after another one",
-        "deepseekv3-trl deepseek-v3-axolotl r1-rllm-3565",
+        "content beside calls is lost, and in a message of its own it breaks the order of the roles, or makes the template fail",
+        "command-a-reasoning-08-2025 nvidia-llama-3.1-nemotron-nano-8b-v1-hub",
     ),
     ("messages of the role `tool` are not written", "granite-3.0-1b-a400m-instruct glm4-vllm"),
-    (
-        "the roles must alternate, and results count",
-        "c4ai-command-r7b-12-2024 nvidia-llama-3.1-nemotron-nano-8b-v1-hub",
-    ),
+    ("the roles must alternate, and results count", "c4ai-command-r7b-12-2024"),
     ("calls are lost after another call", "command-a-axolotl"),
     ("a variable is undefined", "fireworks-ai-llama-3-firefunction-v2"),
     (
@@ -260,7 +237,7 @@ fn what_a_parser_returns_is_taken_back() -> Result<(), Failure> {
         let lost = lost(&model).join("\n    ");
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if let Some((why, _)) = LOSE.iter().find(|(_, names)| names.split(' ').any(|listed| listed == name)) {
-            println!("{name}: {why}");
+            println!("{name}: {why}:\n    {lost}");
             // Folders may have templates of one name.
             known.entry(name).or_default().push_str(&lost);
         } else if !lost.is_empty() {

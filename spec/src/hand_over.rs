@@ -17,6 +17,7 @@ use crate::model::{CallIdPosition, FormatSpec};
 
 pub use assistant::{Carrier, REASONING_FIELDS};
 use calls::Calls;
+pub use forms::BIG_INTEGER;
 use forms::{append_text, content_form, text_of};
 use shape::shaped;
 use written::Written;
@@ -40,7 +41,8 @@ impl FormatSpec {
     /// - Where a message has one call, each further one gets a message of its own. The results of a call come after it, whether or
     ///   not every call has one.
     /// - Calls that the template does not write are written into the content, if it is a text.
-    /// - Content next to calls that the template loses or refuses gets a message of its own, or becomes the end of the reasoning.
+    /// - Content next to calls that the template loses or refuses gets a message of its own, or becomes the end of the reasoning. Where a
+    ///   template takes one content between two messages of the user, all of them are one.
     ///   Reasoning that is written into contents moves with it.
     /// - A system message moves to the front, or into the next message of the user.
     ///

@@ -42,6 +42,9 @@ pub struct Messages {
     /// Where reasoning is written into the content: a turn with calls keeps it.
     #[serde(skip_serializing_if = "is_false")]
     pub reasoning_with_calls: bool,
+    /// The template leaves reasoning before a result out on purpose: it cuts it out of contents, or shows it at other places only.
+    #[serde(skip_serializing_if = "is_false")]
+    pub drops_reasoning: bool,
     /// The template reads the function's name in the message with its result, and does not look it up by the call's id.
     #[serde(skip_serializing_if = "is_false")]
     pub result_name: bool,
@@ -95,6 +98,9 @@ pub enum ContentWithCalls {
     Kept,
     /// In a message of its own before them: the template loses a content next to calls.
     Apart,
+    /// In a message of its own before the last calls that have one, or with the answer: the template takes one content between two
+    /// messages of the user.
+    Joined,
     /// At the end of the reasoning, if there is some: the template refuses both next to calls.
     InReasoning,
 }

@@ -269,14 +269,32 @@ fn turns_with_calls_take_the_shape_of_the_template() -> Result<(), SpecError> {
     // Servers send reasoning in two fields: the content goes to the one that is read.
     let mut thought = thinks(with(ContentWithCalls::InReasoning))?;
     thought.reasoning.field = "thought".to_owned();
-    let both = message(json!({"content": "Look.", "reasoning_content": "Hm.", "thought": "Hm."}));
-    assert_eq!(handed(&thought, json!([both]))[0]["thought"], "Hm.\n\nLook.");
+    let twice = message(json!({"content": "Look.", "reasoning_content": "Hm.", "thought": "Hm."}));
+    assert_eq!(handed(&thought, json!([twice]))[0]["thought"], "Hm.\n\nLook.");
     // Reasoning that is written into contents stays before the content.
     thought.messages = with(ContentWithCalls::Apart);
     thought.reasoning.field.clear();
     let said = message(json!({"content": "Look.", "reasoning": "Hm."}));
     let expected = ["<think>\nHm.\n</think>\n\nLook.", r#""a"+"b""#];
     assert_eq!(order(&thought, json!([said])), expected);
+    // It is in a message of its own without a content too, unless the template cuts it there.
+    let silent = json!([message(json!({"thinking": "Hm."}))]);
+    assert_eq!(order(&thought, silent.clone()), ["<think>\nHm.\n</think>\n\n", both]);
+    thought.messages.drops_reasoning = true;
+    assert_eq!(order(&thought, silent), ["Hm.+\"a\"+\"b\""]);
+    // Between two messages of the user, one content is left: it comes before the last calls that have one, or is part of the answer.
+    let joins = spec(with(ContentWithCalls::Joined))?;
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let mut turn = json!([said("user", "Go."), message(json!({"content": "Look."})), a, b]);
+    let mut add = |more: Value| {
+        turn.as_array_mut().into_iter().for_each(|turn| turn.push(more.clone()));
+        order(&joins, turn.clone())
+    };
+    assert_eq!(add(message(json!({}))), ["Go.", "Look.", both, "A", "B", both]);
+    assert_eq!(add(message(json!({"content": "More."}))), ["Go.", both, "A", "B", both, "Look.\n\nMore.", both]);
+    assert_eq!(add(said("assistant", "Done.")), ["Go.", both, "A", "B", both, both, "Look.\n\nMore.\n\nDone."]);
+    let whole = add(said("user", "And?"));
+    assert_eq!(add(message(json!({"content": "Look."})))[whole.len()..], ["Look.", both]);
     let alone = message(json!({"content": "Look."}));
     assert_eq!(order(&thinks(with(ContentWithCalls::InReasoning))?, json!([alone])), [r#"Look.+"a"+"b""#]);
     Ok(())

@@ -4,7 +4,8 @@
 use serde_json::{Map, Value, json};
 use unjinja_render::RenderError;
 use unjinja_spec::{
-    CallIdForm, CallIdPosition, Carrier, ContentWithCalls, EmptyContent, FormatSpec, Messages, SystemPlace,
+    CallIdForm, CallIdPosition, Carrier, ContentWithCalls, EmptyContent, FormatSpec, Messages, ReasoningMode,
+    SystemPlace,
 };
 
 use super::call_turns::{CallTurns, shows_call};
@@ -139,10 +140,14 @@ pub(crate) fn with_format(probe: &Probe<'_>, calls: Option<&CallTurns>, spec: &F
     if !calls.style.word && turns.with_content(needs, thinks) != Some(true) {
         // One of them alone is taken.
         let excludes = thinks && turns.with_content(needs, false) == Some(true);
-        let others = [Some(ContentWithCalls::Apart), excludes.then_some(ContentWithCalls::InReasoning)];
+        let in_reasoning = excludes.then_some(ContentWithCalls::InReasoning);
+        // A template that loses later ones only writes the first one as the model does.
+        let is_lost = !turns.shows_beside(needs);
+        let others = [Some(ContentWithCalls::Apart), in_reasoning, is_lost.then_some(ContentWithCalls::Joined)];
         let mut ways = others.into_iter().flatten().map(|content_with_calls| Messages { content_with_calls, ..needs });
         needs = ways.find(|way| turns.with_content(*way, thinks) == Some(true)).unwrap_or(needs);
     }
+    needs.drops_reasoning = turns.drop_reasoning(needs);
     needs
 }
 
@@ -163,6 +168,12 @@ impl Turns<'_, '_> {
             .is_some_and(|text| [a, b].as_flattened().iter().all(|word| text.contains(word)))
     }
 
+    /// Whether the content of a single turn with a call is shown.
+    fn shows_beside(&self, needs: Messages) -> bool {
+        let turn = vec![self.message("", SENTINELS.content, &[0])];
+        self.rendered(needs, turn).is_some_and(|text| text.contains(SENTINELS.content))
+    }
+
     /// Whether content and a call of one turn are shown, after a call with reasoning; and reasoning beside them, if the turn `thinks`.
     /// Whether the conversation can go on. `None` if it is refused.
     fn with_content(&self, needs: Messages, thinks: bool) -> Option<bool> {
@@ -181,6 +192,27 @@ impl Turns<'_, '_> {
         turn.extend([json!({"role": "assistant", "content": s.word}), json!({"role": "user", "content": s.user2})]);
         let goes_on = self.rendered(needs, turn)?;
         Some(shown? && [s.word, s.values[1]].iter().all(|word| goes_on.contains(word)))
+    }
+
+    /// Whether the template leaves reasoning out on purpose: it writes the content of a message before a result, and not its
+    /// reasoning; or it knows reasoning by its tags, and cuts it out of an answer too.
+    fn drop_reasoning(&self, needs: Messages) -> bool {
+        let s = &SENTINELS;
+        let reasoning = &self.spec.reasoning;
+        let [begun, ended] = [s.unsorted[0][0], s.unsorted[0][1]];
+        // Whichever of two texts is the reasoning.
+        let texts = [[s.reasoning, s.content], [s.content, s.reasoning]];
+        let drops = |calls: &[usize], rest: Vec<Value>| {
+            texts.into_iter().all(|[thought, said]| {
+                let turn = std::iter::once(self.message(thought, said, calls)).chain(rest.iter().cloned()).collect();
+                let text = self.rendered(Messages { reasoning_with_calls: true, ..needs }, turn);
+                text.is_some_and(|text| text.contains(said) && !text.contains(thought))
+            })
+        };
+        // Some templates keep that of the last message.
+        let later = vec![self.result(0, begun), self.message("", "", &[1]), self.result(1, ended)];
+        let is_kept = !reasoning.field.is_empty() || needs.reasoning_with_calls;
+        reasoning.mode != ReasoningMode::None && (drops(&[0], later) || (!is_kept && drops(&[], Vec::new())))
     }
 
     fn message(&self, reasoning: &str, content: &str, calls: &[usize]) -> Value {
@@ -271,6 +303,8 @@ mod tests {
         let alone = "{% if not (loop.last or m.tool_calls) and messages[loop.index].role == 'assistant' %}\
             {{ raise_exception('Not two.') }}{% endif %}";
         let two = "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('One.') }}{% endif %}";
+        let once = "{% set said = messages[:loop.index0] | rejectattr('role', 'equalto', 'tool') | rejectattr('tool_calls', 'defined') | list %}\
+            {% if not m.tool_calls and said and said[-1].role == m.role %}{{ raise_exception('Alternate.') }}{% endif %}";
         let usual = Messages::default();
         for (assistant, content_with_calls, one_call, calls_in_content) in [
             (format!("{thinks}{{{{ m.content }}}}{CALLS}<|end|>"), ContentWithCalls::Kept, false, false),
@@ -287,6 +321,14 @@ mod tests {
                     "<|assistant|>{{% if m.tool_calls %}}{CALLS}{{% else %}}{{{{ m.content }}}}{{% endif %}}<|end|>"
                 ),
                 ContentWithCalls::Apart,
+                false,
+                false,
+            ),
+            (
+                format!(
+                    "{once}<|assistant|>{{% if m.tool_calls %}}{CALLS}{{% else %}}{{{{ m.content }}}}{{% endif %}}<|end|>"
+                ),
+                ContentWithCalls::Joined,
                 false,
                 false,
             ),

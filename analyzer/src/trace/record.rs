@@ -81,7 +81,7 @@ fn text_of<E>(turn: &Result<LabelledTurn, E>) -> Result<&str, &E> {
 
 /// The keys that say how messages are handed over.
 const MESSAGES: &str = "messages.content messages.content_of_calls messages.arguments messages.ids messages.system \
-    messages.reasoning_with_calls messages.result_name messages.content_with_calls \
+    messages.reasoning_with_calls messages.drops_reasoning messages.result_name messages.content_with_calls \
     messages.one_call messages.calls_in_content messages.functions.form messages.functions.always";
 
 struct Record {

@@ -29,7 +29,7 @@ pub(super) fn content_form(form: ContentForm, content: Value) -> Value {
 pub(super) fn append_text(message: &mut Map<String, Value>, text: &str, before: bool) {
     let joined = |said: &str| if before { format!("{text}\n\n{said}") } else { format!("{said}\n\n{text}") };
     let content = match message.get_mut("content").map(Value::take) {
-        Some(Value::String(said)) => joined(&said).into(),
+        Some(Value::String(said)) if !said.is_empty() => joined(&said).into(),
         Some(Value::Array(mut parts)) => {
             // Templates write texts of a list one after the other, without a space between them.
             let next = if before { parts.first_mut() } else { parts.last_mut() };
@@ -75,10 +75,45 @@ fn cut_short(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }
 
+/// The key of an object that stands for an integer beyond 64 bits, which a [`Value`] would round; the value is its digits. It is the
+/// one under which `serde_json` itself passes such numbers on. `unjinja-render` reads it.
+pub const BIG_INTEGER: &str = "$serde_json::private::Number";
+
+/// A JSON text with objects in place of its integers beyond 64 bits.
+fn exact(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    let begins = |c: char| c == '"' || c == '-' || c.is_ascii_digit();
+    while let Some(at) = rest.find(begins) {
+        let (before, from) = rest.split_at(at);
+        let mut escaped = false;
+        let is_quote = |byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        };
+        let end = match from.strip_prefix('"') {
+            Some(inner) => inner.bytes().position(is_quote).map(|at| at + 2),
+            None => from.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c)),
+        };
+        let (piece, after) = from.split_at(end.unwrap_or(from.len()));
+        out.push_str(before);
+        let digits = piece.strip_prefix('-').unwrap_or(piece);
+        // Templates compute with 128 bits, which 38 digits never exceed.
+        let is_integer = (19..39).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        match is_integer && piece.parse::<i64>().is_err() && piece.parse::<u64>().is_err() {
+            true => out.extend(["{\"", BIG_INTEGER, "\":\"", piece, "\"}"]),
+            false => out.push_str(piece),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
 /// Arguments as an object. Broken arguments come back from clients, because they were delivered to them. What is cut short is
 /// closed; what is not JSON, or not an object, is kept as a text.
 fn object(arguments: &str) -> Map<String, Value> {
     let text = if cut_short(arguments) { &close_json(arguments) } else { arguments };
+    let text = if text.split(|c: char| !c.is_ascii_digit()).any(|run| run.len() > 18) { &exact(text) } else { text };
     let value = serde_json::from_str::<Value>(text).ok();
     // Some clients encode twice.
     let inner = value.as_ref().and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());

@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::assistant::REASONING_FIELDS;
+use super::assistant::{Carrier, REASONING_FIELDS};
 use super::calls::{call_id, id_text};
-use super::forms::text_of;
+use super::forms::{append_text, text_of};
 use crate::messages::ContentWithCalls;
 use crate::model::FormatSpec;
 
@@ -50,7 +50,36 @@ pub(super) fn shaped(spec: &FormatSpec, given: Vec<Value>) -> Vec<Value> {
             list.extend(answers);
         }
     }
-    list
+    if spec.messages.content_with_calls == ContentWithCalls::Joined { joined(list) } else { list }
+}
+
+/// The messages, with one content of the assistant between two messages of the user: where the last one is.
+fn joined(list: Vec<Value>) -> Vec<Value> {
+    let mut backwards: Vec<Value> = Vec::with_capacity(list.len());
+    // The place of the last content, and those before it.
+    let mut last: (Option<usize>, Vec<String>) = Default::default();
+    let join = |messages: &mut Vec<Value>, (at, mut before): (Option<usize>, Vec<String>)| {
+        before.reverse();
+        let answer = at.and_then(|at| messages.get_mut(at)?.as_object_mut()).filter(|_| !before.is_empty());
+        answer.into_iter().for_each(|answer| append_text(answer, &before.join("\n\n"), true));
+    };
+    for message in list.into_iter().rev() {
+        let calls = message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty());
+        let is_said = message["role"] == "assistant" && !calls;
+        match text_of(&message["content"]).filter(|_| is_said) {
+            Some(text) if last.0.is_some() => {
+                last.1.push(text);
+                continue;
+            }
+            Some(_) => last.0 = Some(backwards.len()),
+            None if message["role"] == "tool" || message["role"] == "assistant" => {}
+            None => join(&mut backwards, std::mem::take(&mut last)),
+        }
+        backwards.push(message);
+    }
+    join(&mut backwards, last);
+    backwards.reverse();
+    backwards
 }
 
 /// The results with the positions of their calls. If each call has one, they are in the order of the calls: several of one call as they
@@ -88,26 +117,30 @@ fn said(content: Value) -> Value {
 /// Separates the content from the calls of a message, as far as the template does not take it with them. Returns the message that
 /// comes before.
 fn apart(spec: &FormatSpec, message: &mut Value) -> Option<Value> {
-    let text = message.get("content").and_then(text_of).filter(|text| !text.trim().is_empty())?;
-    match spec.messages.content_with_calls {
+    let text = message.get("content").and_then(text_of).filter(|text| !text.trim().is_empty());
+    let is_said = |message: &Value, field: &str| message[field].as_str().is_some_and(|text| !text.trim().is_empty());
+    let way = spec.messages.content_with_calls;
+    match way {
         ContentWithCalls::Kept => None,
-        ContentWithCalls::Apart => {
-            let mut before = said(message["content"].take());
+        ContentWithCalls::Apart | ContentWithCalls::Joined => {
             // A template that reads no field takes reasoning in contents only; the model wrote it before the content.
-            if let (true, Some(message)) = (spec.reasoning.field.is_empty(), message.as_object_mut()) {
-                for (field, reasoning) in REASONING_FIELDS.iter().filter_map(|field| message.shift_remove_entry(*field))
-                {
-                    before[field] = reasoning;
-                }
+            let moves = way == ContentWithCalls::Apart && matches!(Carrier::of(spec), Some(Carrier::Tags(..)));
+            let said_fields = REASONING_FIELDS.into_iter().filter(|field| moves && is_said(message, field));
+            let reasoning: Vec<&str> = said_fields.collect();
+            if text.is_none() && (reasoning.is_empty() || spec.messages.drops_reasoning) {
+                return None;
+            }
+            let mut before = said(message["content"].take());
+            for field in reasoning {
+                before[field] = message.as_object_mut().and_then(|message| message.shift_remove(field)).into();
             }
             Some(before)
         }
         ContentWithCalls::InReasoning => {
             // What the template reads counts first.
             let own = spec.reasoning.field.as_str();
-            let is_said = |field: &&str| message[*field].as_str().is_some_and(|text| !text.trim().is_empty());
-            let field = std::iter::once(own).chain(REASONING_FIELDS).find(is_said)?;
-            message[field] = format!("{}\n\n{text}", message[field].as_str().unwrap_or_default()).into();
+            let field = std::iter::once(own).chain(REASONING_FIELDS).find(|field| is_said(message, field))?;
+            message[field] = format!("{}\n\n{}", message[field].as_str().unwrap_or_default(), text?).into();
             message["content"] = Value::Null;
             None
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::forms::arguments_object;
+use super::forms::{BIG_INTEGER, arguments_object};
 use crate::model::{CallIdPosition, ToolFormat, Tools};
 use crate::tag::REPEATED_NAME;
 
@@ -168,6 +168,9 @@ fn literal(value: &Value, python: bool, out: &mut String) {
             return out.push(']');
         }
         Value::Object(entries) => {
+            if let Some(Value::String(digits)) = entries.get(BIG_INTEGER) {
+                return out.push_str(digits);
+            }
             out.push('{');
             for (at, (key, value)) in entries.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });

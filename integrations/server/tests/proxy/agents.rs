@@ -8,7 +8,7 @@ use unjinja_server::http::{MissingParts, SpelledMarkers, UpstreamApi, UpstreamCo
 
 use super::prompts::{served, templates};
 use super::replay::Replay;
-use super::setup::{CALL, Failure, Running, chat, events, loaded};
+use super::setup::{CALL, Failure, Running, chat, events, loaded, model};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -359,6 +359,79 @@ async fn what_was_answered_is_taken_back_or_what_is_lost_is_named() -> Result<()
         };
         let places: Vec<_> = order.iter().map(|text| prompt.rfind(text)).collect();
         assert!(places.is_sorted() && places[0].is_some(), "{name}: {places:?} {prompt}");
+    }
+    Ok(())
+}
+
+/// Templates whose forms of calls, results and reasoning differ.
+const FORMATS: [&str; 8] = [
+    "qwen3",
+    "channels",
+    "message_headers",
+    "role_messages",
+    "call_id_marker",
+    "named_ids",
+    "python_calls",
+    "xml_parameters",
+];
+
+/// What a model answers is sent back with a result, in the form of each API: all of it is in the next prompt.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_goes_back_through_each_api() -> Result<(), Failure> {
+    let user = json!({"role": "user", "content": "Rain in Zürich?"});
+    let function = json!({"name": "get_weather", "arguments": "{\"city\": \"Ulm\"}"});
+    let calls = json!([{"id": "call00001", "type": "function", "function": function}]);
+    let said = json!({"role": "assistant", "reasoning_content": "Hm, so.", "content": "I look.", "tool_calls": calls});
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let tools = chat(json!({}))["tools"].clone();
+    let apis = [
+        (CHAT, "messages", tools.clone()),
+        ("/v1/messages", "messages", json!([{"name": "get_weather", "input_schema": schema}])),
+        ("/v1/responses", "input", json!([{"type": "function", "name": "get_weather", "parameters": schema}])),
+    ];
+    for name in FORMATS {
+        let one = model(name)?;
+        let render = |messages: &[&Value], prompt| {
+            one.render(&Conversation::new(json!(messages)).tools(tools.clone()).generation_prompt(prompt))
+        };
+        let (prompt, whole) = (render(&[&user], true)?, render(&[&user, &said], false)?);
+        let output = whole.strip_prefix(&prompt).ok_or_else(|| format!("{name}: {prompt:?} {whole:?}"))?;
+        let outputs = [(name.to_owned(), vec![output.to_owned()])].into();
+        let replay = Replay { outputs, asked: Some(Mutex::default()), ..Replay::default() };
+        let proxy = Running::start(replay, vec![loaded(name)?], UpstreamApi::OpenAi, |_| {}).await?;
+        let shown: Vec<&str> = ["Hm, so.", "I look.", "Ulm"].into_iter().filter(|text| output.contains(text)).collect();
+        for (path, list, tools) in &apis {
+            let mut body = json!({"model": name, *list: [user], "tools": tools, "max_tokens": 2048});
+            let (status, answer) = proxy.json(path, &body).await?;
+            assert_eq!(status, 200, "{name} {path}: {answer}");
+            let back = match *path {
+                CHAT => {
+                    let message = &answer["choices"][0]["message"];
+                    let id = &message["tool_calls"][0]["id"];
+                    vec![message.clone(), json!({"role": "tool", "tool_call_id": id, "content": "Osktarn."})]
+                }
+                "/v1/messages" => {
+                    let id = answer["content"].as_array().and_then(|blocks| blocks.last()).map(|block| &block["id"]);
+                    let result = json!({"type": "tool_result", "tool_use_id": id, "content": "Osktarn."});
+                    let content = &answer["content"];
+                    vec![json!({"role": "assistant", "content": content}), json!({"role": "user", "content": [result]})]
+                }
+                _ => {
+                    let mut items = answer["output"].as_array().cloned().unwrap_or_default();
+                    let id = items.last().map(|item| item["call_id"].clone());
+                    items.push(json!({"type": "function_call_output", "call_id": id, "output": "Osktarn."}));
+                    items
+                }
+            };
+            body[*list].as_array_mut().into_iter().for_each(|messages| messages.extend(back.iter().cloned()));
+            let answer = proxy.post(path, &body).await?;
+            let told = answer.headers().get("x-unjinja-missing").cloned();
+            assert_eq!((answer.status().as_u16(), told), (200, None), "{name} {path}: {back:?}");
+            let prompt = self::prompt(&proxy);
+            let places: Vec<_> = shown.iter().chain(&["Osktarn."]).map(|text| prompt.find(text)).collect();
+            assert!(places.is_sorted() && places[0].is_some(), "{name} {path}: {places:?} {prompt}");
+        }
+        assert!(shown.len() > 1, "{name}: {output}");
     }
     Ok(())
 }
