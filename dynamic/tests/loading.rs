@@ -84,7 +84,7 @@ fn files_of_every_kind_are_known_by_their_content() -> Result<(), Failure> {
         (additional.join("default.jinja"), OFFERS.to_owned(), OFFERS),
     ] {
         fs::write(file, text)?;
-        assert_eq!(Loader::new().from_pretrained(&folder)?.template(), Some(template));
+        assert_eq!(Loader::new().from_file(&folder)?.template(), Some(template));
     }
 
     let template = folder.join("some.jinja");
