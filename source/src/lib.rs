@@ -34,6 +34,7 @@ mod gguf;
 mod hub;
 mod json;
 mod names;
+mod read;
 mod source;
 mod text;
 

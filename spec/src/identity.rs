@@ -1,4 +1,4 @@
-//! What makes two specs the same format: every key that decides how an output is read.
+//! Whose a spec is, and what makes two specs the same format: every key that decides how an output is read.
 
 use sha2::{Digest, Sha256};
 
@@ -8,6 +8,15 @@ use crate::messages::Messages;
 use crate::model::{Capabilities, FormatSpec, SPEC_VERSION, TemplateInfo, Tokens};
 use crate::status::Status;
 use crate::write;
+
+impl TemplateInfo {
+    /// Where the template comes from, and which models have it, for people.
+    pub fn of_models(&self) -> String {
+        let source = if self.source.is_empty() { &self.file } else { &self.source };
+        let ids = self.models.iter().filter(|id| *id != source);
+        std::iter::once(source).chain(ids).cloned().collect::<Vec<_>>().join(", ")
+    }
+}
 
 impl FormatSpec {
     /// The SHA-256 of the format, in lower-case hexadecimal digits. Two specs have the same hash if they differ in

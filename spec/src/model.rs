@@ -138,15 +138,6 @@ pub struct TemplateInfo {
     pub also: Vec<String>,
 }
 
-impl TemplateInfo {
-    /// Where the template comes from, and which models have it, for people.
-    pub fn of_models(&self) -> String {
-        let source = if self.source.is_empty() { &self.file } else { &self.source };
-        let ids = self.models.iter().filter(|id| *id != source);
-        std::iter::once(source).chain(ids).cloned().collect::<Vec<_>>().join(", ")
-    }
-}
-
 /// What the template can render.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
