@@ -401,7 +401,8 @@ async fn an_answer_goes_back_through_each_api() -> Result<(), Failure> {
         let proxy = Running::start(replay, vec![loaded(name)?], UpstreamApi::OpenAi, |_| {}).await?;
         let shown: Vec<&str> = ["Hm, so.", "I look.", "Ulm"].into_iter().filter(|text| output.contains(text)).collect();
         for (path, list, tools) in &apis {
-            let mut body = json!({"model": name, *list: [user], "tools": tools, "max_tokens": 2048});
+            let limit = if *list == "input" { "max_output_tokens" } else { "max_tokens" };
+            let mut body = json!({"model": name, *list: [user], "tools": tools, limit: 2048});
             let (status, answer) = proxy.json(path, &body).await?;
             assert_eq!(status, 200, "{name} {path}: {answer}");
             let back = match *path {
