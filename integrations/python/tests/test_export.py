@@ -98,8 +98,9 @@ def test_the_response_template_of_a_model(tmp_path: Path, qwen3: Model) -> None:
     assert "response-invalid" in {finding.rule for finding in found}
     with pytest.raises(unjinja.RequestError, match="fields"):
         unjinja.lint_template(qwen3.template, response_template={})
-    with pytest.raises(unjinja.LoadError, match="no chat template"):
-        unjinja.lint(tmp_path / "..")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(unjinja.LoadError, match="the folder holds no template"):
+        unjinja.lint(tmp_path / "empty")
 
 
 # Each takes seconds.
