@@ -286,16 +286,14 @@ fn part(builder: &mut Builder, name: &str, until: &Until, kind: Route<'_>) -> Op
     })
 }
 
+/// What may come next in a state, and the state to which it leads; `None` is the end of the way.
+type Steps = Vec<(Expr, Option<usize>)>;
+
 /// The rule of the ways from a state. `steps` says for a state which characters come next, and to which state they lead; `None` is the
 /// end of the way. Without an end there is no rule.
-fn way(
-    builder: &mut Builder,
-    name: &str,
-    from: usize,
-    steps: &dyn Fn(&Builder, usize) -> Vec<(Expr, Option<usize>)>,
-) -> Option<RuleId> {
+fn way(builder: &mut Builder, name: &str, from: usize, steps: &dyn Fn(&Builder, usize) -> Steps) -> Option<RuleId> {
     let mut states = vec![from];
-    let mut all: Vec<Vec<(Expr, Option<usize>)>> = Vec::new();
+    let mut all: Vec<Steps> = Vec::new();
     while let Some(state) = states.get(all.len()) {
         let steps = steps(builder, *state);
         for to in steps.iter().filter_map(|(_, to)| *to) {

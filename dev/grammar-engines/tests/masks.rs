@@ -1,8 +1,8 @@
 //! Sentences that are drawn with the masks of one engine are accepted by the other two and read by the parser.
 //!
 //! Here, `dev/gbnf` replaces llama.cpp: `dev/engine` proves that both judge the same grammars alike. Where
-//! `UNJINJA_SENTENCES` names a file, the sentences are written to it, and the test `sentences` of `dev/engine` gives
-//! them to llama.cpp itself.
+//! `UNJINJA_SENTENCES` names a file, the sentences that GBNF accepts are written to it, and the test `sentences` of `dev/engine`
+//! gives them to llama.cpp itself.
 
 mod support;
 
@@ -59,10 +59,12 @@ fn sentences_of_one_engine_are_accepted_by_the_others() -> Result<(), Failure> {
                         }
                     };
                     drawn[engine] += 1;
-                    let row = json!({"model": parser.info().name, "request": what, "drawn_by": by, "text": text});
-                    written.push_str(&format!("{row}\n"));
                     let mut recogniser = all.rules.recogniser();
                     let gbnf = recogniser.push(&text).is_ok() && recogniser.complete();
+                    if gbnf {
+                        let row = json!({"model": parser.info().name, "request": what, "drawn_by": by, "text": text});
+                        written.push_str(&format!("{row}\n"));
+                    }
                     let other = match engine {
                         0 => all.llguidance.read(&text)?,
                         _ => all.xgrammar.read(&text),

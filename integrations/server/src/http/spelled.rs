@@ -43,7 +43,7 @@ pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) ->
         Err(error) if markers == SpelledMarkers::Refuse => return Err(error),
         Err(_) => return Ok(true),
     };
-    let writers = PromptWriters::new(&prompt, &|text| tokens.iter().any(|token| *token == text));
+    let writers = PromptWriters::new(&prompt, &|text| tokens.contains(&text));
     let places = tokens.iter().flat_map(|&token| prompt.text.match_indices(token));
     let ranges = places.map(|(at, token)| (token, at..at + token.len()));
     let mut spelled = ranges.filter(|(_, range)| writers.verdict(range) != TokenVerdict::Control);
