@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 use unjinja_render::{Encoding, Field, FieldPart, Origin};
-use unjinja_spec::{BIG_INTEGER, FormatSpec, REASONING_FIELDS};
+use unjinja_spec::{FormatSpec, REASONING_FIELDS, big_integer};
 
 use crate::prompt::LabelledPrompt;
 
@@ -171,7 +171,7 @@ impl Written<'_> {
     /// Whether all entries of arguments are there. An entry is there if its name is: some templates write the word of a value.
     fn shows_all(&self, path: &str, value: &Value) -> bool {
         match value {
-            Value::Object(entries) if entries.contains_key(BIG_INTEGER) => self.fields.contains_key(path),
+            Value::Object(entries) if big_integer(entries).is_some() => self.fields.contains_key(path),
             Value::Object(entries) => entries.iter().all(|(name, value)| {
                 let path = format!("{path}.{name}");
                 match value {

@@ -118,7 +118,8 @@ fn a_parsed_turn_renders_as_it_was() -> Result<(), Failure> {
 fn long_integers_keep_their_digits() -> Result<(), Failure> {
     let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ {'name': c.function.name, \
         'arguments': c.function.arguments} | tojson }}</call>{% endfor %}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
-    let given = "{\"a\": -100000000000000000001, \"b\": [18446744073709551616, 1e20], \"c\": \"\\\"99999999999999999999\", \"d\": 18446744073709551615}";
+    let given = "{\"a\": -100000000000000000001, \"b\": [18446744073709551616, 1e20], \"c\": \"\\\"99999999999999999999\", \"d\": 18446744073709551615, \
+        \"e\": {\"$serde_json::private::Number\": \"1}</call>\"}}";
     let call = json!({"type": "function", "function": {"name": "add", "arguments": given}});
     let messages = json!([{"role": "user", "content": "Add."}, {"role": "assistant", "tool_calls": [call]}]);
     let prompt = Model::from_template(template)?.prompt(&Conversation::new(messages))?;

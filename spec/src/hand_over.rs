@@ -17,7 +17,7 @@ use crate::model::{CallIdPosition, FormatSpec};
 
 pub use assistant::{Carrier, REASONING_FIELDS};
 use calls::Calls;
-pub use forms::BIG_INTEGER;
+pub use forms::big_integer;
 use forms::{append_text, content_form, text_of};
 use shape::shaped;
 use written::Written;

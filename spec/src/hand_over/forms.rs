@@ -77,7 +77,24 @@ fn cut_short(text: &str) -> bool {
 
 /// The key of an object that stands for an integer beyond 64 bits, which a [`Value`] would round; the value is its digits. It is the
 /// one under which `serde_json` itself passes such numbers on. `unjinja-render` reads it.
-pub const BIG_INTEGER: &str = "$serde_json::private::Number";
+const BIG_INTEGER: &str = "$serde_json::private::Number";
+
+/// The digits of the integer for which an object stands, if it stands for one. A caller may send its key with any value.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let stands_for = |digits: &str| {
+///     let value = json!({"$serde_json::private::Number": digits});
+///     value.as_object().and_then(unjinja_spec::big_integer).map(str::to_owned)
+/// };
+/// assert_eq!(stands_for("-18446744073709551616").as_deref(), Some("-18446744073709551616"));
+/// assert_eq!(stands_for("1}</tool_call>"), None);
+/// ```
+pub fn big_integer(object: &Map<String, Value>) -> Option<&str> {
+    let digits = object.get(BIG_INTEGER)?.as_str()?;
+    (object.len() == 1 && !digits.starts_with('+') && digits.parse::<i128>().is_ok()).then_some(digits)
+}
 
 /// A JSON text with objects in place of its integers beyond 64 bits.
 fn exact(text: &str) -> String {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::forms::{BIG_INTEGER, arguments_object};
+use super::forms::{arguments_object, big_integer};
 use crate::model::{CallIdPosition, ToolFormat, Tools};
 use crate::tag::REPEATED_NAME;
 
@@ -168,7 +168,7 @@ fn literal(value: &Value, python: bool, out: &mut String) {
             return out.push(']');
         }
         Value::Object(entries) => {
-            if let Some(Value::String(digits)) = entries.get(BIG_INTEGER) {
+            if let Some(digits) = big_integer(entries) {
                 return out.push_str(digits);
             }
             out.push('{');
