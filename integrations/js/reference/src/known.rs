@@ -101,7 +101,10 @@ pub(crate) fn parser_options(model: &Model, options: &Map<String, Value>) -> Res
             "jsonResponse" => rust.json_response(on),
             "unparsed" => rust.unparsed(Unparsed::Separate),
             "cutCalls" => rust.cut_calls(CutCalls::named(value.as_str().unwrap_or_default()).ok_or("cut_calls")?),
-            "toolChoice" => rust.callable(value.pointer("/function/name").and_then(Value::as_str)),
+            "toolChoice" => {
+                let name = value.pointer("/function/name").and_then(Value::as_str);
+                rust.callable(name).demands_call(name.is_some())
+            }
             other => return Err(format!("the option {other} is unknown").into()),
         };
     }
