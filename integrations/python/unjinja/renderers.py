@@ -244,7 +244,11 @@ class Renderer:
         stops = set(control.values()).difference(*(before for _, _, before in alone))
         found: list[int] = []
         for (turn, more), (last, _, _) in zip(turns, alone, strict=True):
-            found.append(last if last in stops else self._end_of_turn([_ASKED, turn, more])[1])
+            if last not in stops:
+                # What begins the next message is in the mask of a turn that it ends.
+                last, after, _ = self._end_of_turn([_ASKED, turn, more])
+                last = last if last in stops else after
+            found.append(last)
         found.append(control.get(tomllib.loads(self.encoder.model.spec).get("tokens", {}).get("eos"), -1))
         return [id for id in dict.fromkeys(found) if id in stops]
 
