@@ -33,15 +33,15 @@ const MOST_ALTERNATIVES: usize = 10_000;
 /// The states of an automaton whose texts are counted by character.
 const MOST_STATES: usize = 300;
 
-/// The text of at most `max` rounds, and the marker that ends it. `None` if the limit is too high or no marker can be reached. `strictly`
-/// leaves no round without end.
+/// The text of at most `max` rounds, and the marker that ends it, and whether characters are counted. `None` if the limit is too high or no
+/// marker can be reached. `strictly` leaves no round without end.
 pub(crate) fn counted(
     builder: &mut Builder,
     name: &str,
     between: &Between<'_>,
     max: u32,
     strictly: bool,
-) -> Option<Expr> {
+) -> Option<(Expr, bool)> {
     // White space before a marker cannot be told from the text.
     let before = between.before.iter().max_by_key(|before| before.chars().count()).copied().unwrap_or_default();
     let most = max.saturating_add(u32::try_from(before.chars().count()).unwrap_or(u32::MAX));
@@ -51,8 +51,9 @@ pub(crate) fn counted(
     let until = Until::new(&between.stops);
     let mut all: Vec<Expr> = between.after.chars().map(|char| builder.option(builder.char(char))).collect();
     let last = if most == max + 1 { before.chars().collect() } else { Vec::new() };
-    let left = strictly.then(|| Left::new(&until, most, last).text(builder, &between.ends));
-    match left.flatten() {
+    let left = strictly.then(|| Left::new(&until, most, last).text(builder, &between.ends)).flatten();
+    let exact = left.is_some() && most <= max + 1;
+    match left {
         Some(text) => all.push(text),
         None => {
             let round = part(builder, &format!("{name}-part"), &until, Route::Round)?;
@@ -60,7 +61,7 @@ pub(crate) fn counted(
             all.extend([builder.repeat(round, 0, Some(most)), end.into()]);
         }
     }
-    Some(builder.rule(name, builder.sequence(&all)).into())
+    Some((builder.rule(name, builder.sequence(&all)).into(), exact))
 }
 
 /// For each group of stops, the text of at most `max` rounds that ends with one of them. `None` for a group that cannot be reached.
@@ -99,16 +100,17 @@ enum Route<'s> {
     To(&'s [usize]),
 }
 
-/// The keywords that a text does not keep to, and why. `is_limited` says whether its rounds are counted.
-pub(crate) fn lost(count: Count, is_limited: bool) -> Vec<(&'static str, &'static str)> {
-    let max = match is_limited {
-        true => {
-            "raw text may be longer if it contains the beginning of its closing marker, or no white space before it"
-        }
-        false => "the limit is too high for a grammar of raw text",
+/// The keywords that a text does not keep to, and why. `exact` says whether its characters are counted or its rounds; `None` if neither are.
+pub(crate) fn lost(count: Count, exact: Option<bool>) -> Vec<(&'static str, &'static str)> {
+    let max = match exact {
+        Some(true) => None,
+        Some(false) => Some(
+            "raw text may be longer if it contains the beginning of its closing marker, or no white space before it",
+        ),
+        None => Some("the limit is too high for a grammar of raw text"),
     };
     let min = (count.min > 0).then_some(("minLength", "raw text may be shorter: only its maximum is counted"));
-    min.into_iter().chain(count.max.map(|_| ("maxLength", max))).collect()
+    min.into_iter().chain(max.filter(|_| count.max.is_some()).map(|why| ("maxLength", why))).collect()
 }
 
 /// The numbers of characters that are left of a text, as rules.
@@ -116,6 +118,8 @@ struct Left<'u> {
     until: &'u Until,
     /// How many characters of a marker each state has read.
     depths: Vec<usize>,
+    /// These characters.
+    pending: Vec<Vec<char>>,
     /// The states in which characters are counted, the deepest first: the first one, those that one character of a marker leads to, and
     /// those to which a character leads that does not go on with a marker.
     counted: Vec<usize>,
@@ -138,12 +142,14 @@ struct Way {
 impl<'u> Left<'u> {
     fn new(until: &'u Until, most: u32, last: Vec<char>) -> Self {
         let mut depths = vec![usize::MAX; until.states.len()];
+        let mut pending = vec![Vec::new(); until.states.len()];
         let mut queue = vec![0];
         depths[0] = 0;
         while let Some(from) = queue.pop() {
-            for (_, to) in chars(until, from) {
+            for (set, to) in chars(until, from) {
                 if depths[to] == usize::MAX {
                     depths[to] = depths[from] + 1;
+                    pending[to] = pending[from].iter().chain(&set.chars).copied().collect();
                     queue.insert(0, to);
                 }
             }
@@ -156,12 +162,12 @@ impl<'u> Left<'u> {
         }
         counted.sort_unstable_by_key(|state| (usize::MAX - depths[*state], *state));
         counted.dedup();
-        Self { until, depths, counted, most: most as usize, last }
+        Self { until, depths, pending, counted, most: most as usize, last }
     }
 
     /// The text with one of these stops; `None` if it would take too many rules. Equal texts share their rules, whatever their limits are.
     fn text(&self, builder: &mut Builder, stops: &[usize]) -> Option<Expr> {
-        if self.depths.len() > MOST_STATES {
+        if self.depths.len() > MOST_STATES || self.most > MOST_ALTERNATIVES {
             return None;
         }
         // A rule stands for the automaton and its stops.
@@ -172,23 +178,20 @@ impl<'u> Left<'u> {
             rule
         });
         let ends: Vec<Option<RuleId>> =
-            self.counted.iter().map(|from| self.way(builder, same, *from, None, stops)).collect();
+            self.counted.iter().map(|from| self.uncounted(builder, same, *from, None, stops)).collect();
         let mut ways: Vec<Way> = Vec::new();
         let deepest = self.depths.iter().copied().max().unwrap_or(0);
         for from in &self.counted {
             for (set, to) in chars(self.until, *from).filter(|(_, to)| self.counted.contains(to)) {
-                let last = self.last.iter().filter(|last| set.chars.contains(last) != set.negated);
-                let last: Vec<Expr> = last.map(|last| builder.char(*last)).collect();
-                let step = class(builder, set);
-                let last_step =
-                    if self.last.is_empty() { Some(step) } else { (!last.is_empty()).then(|| builder.choice(&last)) };
+                let (step, last_step) = (class(builder, set), self.last_step(builder, *from, set, to));
                 ways.push(Way { from: *from, step, last_step, to, read: self.read(*from, to) });
             }
             for to in &self.counted {
                 for read in 0..=deepest + 1 {
-                    if let Some(rule) = self.way(builder, same, *from, Some((*to, read)), &[]) {
-                        ways.push(Way { from: *from, step: rule.into(), last_step: Some(rule.into()), to: *to, read });
-                    }
+                    let mut way = |last| self.uncounted(builder, same, *from, Some((*to, read, last)), &[]);
+                    let Some(step) = way(false).map(Expr::from) else { continue };
+                    let last_step = if self.last.is_empty() { Some(step) } else { way(true).map(Expr::from) };
+                    ways.push(Way { from: *from, step, last_step, to: *to, read });
                 }
             }
         }
@@ -221,14 +224,29 @@ impl<'u> Left<'u> {
         (self.depths[from] + 1).saturating_sub(self.depths[to])
     }
 
+    /// The step, if the last character that is counted then may be the last of all.
+    fn last_step(&self, builder: &Builder, from: usize, set: &CharSet, to: usize) -> Option<Expr> {
+        // The counted ones are those that the step does not leave pending; the last is the step's own if it leaves none.
+        let at = self.depths[from].checked_sub(self.depths[to]);
+        match at.and_then(|at| self.pending[from].get(at)) {
+            _ if self.last.is_empty() || at.is_none() => Some(class(builder, set)),
+            Some(char) => self.last.contains(char).then(|| class(builder, set)),
+            None => {
+                let last = self.last.iter().filter(|last| set.chars.contains(last) != set.negated);
+                let last: Vec<Expr> = last.map(|last| builder.char(*last)).collect();
+                (!last.is_empty()).then(|| builder.choice(&last))
+            }
+        }
+    }
+
     /// The rule of the ways from a counted state, through states that are not counted: to a counted state, with so many characters
-    /// read, or to one of the stops.
-    fn way(
+    /// read, of which the last may be the last of all if the flag is set, or to one of the stops.
+    fn uncounted(
         &self,
         builder: &mut Builder,
         same: RuleId,
         from: usize,
-        goal: Option<(usize, usize)>,
+        goal: Option<(usize, usize, bool)>,
         stops: &[usize],
     ) -> Option<RuleId> {
         let key = format!("{from} {goal:?} {same:?}");
@@ -236,11 +254,14 @@ impl<'u> Left<'u> {
             return Some(known);
         }
         let rule = way(builder, "t", from, &|builder, state| {
-            let steps = chars(self.until, state).filter_map(|(set, to)| match self.counted.contains(&to) {
+            let steps = chars(self.until, state).filter_map(|(set, to)| match (self.counted.contains(&to), goal) {
+                (false, _) => Some((class(builder, set), Some(to))),
                 // Steps between counted states are no ways.
-                true if state == from => None,
-                true => (goal == Some((to, self.read(state, to)))).then(|| (class(builder, set), None)),
-                false => Some((class(builder, set), Some(to))),
+                (true, Some((goal, read, last))) if state != from && (goal, read) == (to, self.read(state, to)) => {
+                    let step = if last { self.last_step(builder, state, set, to) } else { Some(class(builder, set)) };
+                    step.map(|step| (step, None))
+                }
+                (true, _) => None,
             });
             steps.chain(stopping(builder, self.until, state, stops)).collect()
         })?;
@@ -331,7 +352,7 @@ mod tests {
 
     fn grammar(between: &Between<'_>, max: u32, strictly: bool) -> Grammar {
         let mut builder = Builder::new();
-        let made = counted(&mut builder, "text", between, max, strictly).unwrap();
+        let (made, _) = counted(&mut builder, "text", between, max, strictly).unwrap();
         Grammar::parse(&builder.grammar(made)).unwrap()
     }
 
@@ -383,14 +404,24 @@ mod tests {
         {
             let stop = |core: &&'static str| Stop { core, confirm: Vec::new(), peek: false };
             let (stops, ends) = (cores.iter().map(stop).collect(), (0..cores.len()).collect());
-            let between = Between { stops, ends, before: vec![""; cores.len()], after: "" };
-            for (max, strictly) in [(0, false), (2, false), (4, false), (0, true), (2, true), (4, true)] {
+            let mut between = Between { stops, ends, before: vec![""; cores.len()], after: "" };
+            for (max, strictly, before) in [
+                (0, false, ""),
+                (2, false, ""),
+                (4, false, ""),
+                (0, true, ""),
+                (2, true, ""),
+                (4, true, ""),
+                (3, true, "\n"),
+            ] {
+                between.before = vec![before; cores.len()];
                 let grammar = grammar(&between, max, strictly);
                 for text in texts(alphabet, 7) {
                     let ends = cores.iter().filter_map(|core| Some(text.find(core)? + core.len()));
                     let ends_first = ends.min() == Some(text.len());
                     let core = cores.iter().find(|core| text.ends_with(**core)).map_or(0, |core| core.len());
-                    let fits = ends_first && text.len() - core <= max as usize;
+                    let body = &text[..text.len() - core];
+                    let fits = ends_first && body.strip_suffix(before).unwrap_or(body).len() <= max as usize;
                     let accepted = grammar.check(&text).is_ok();
                     assert!(accepted || !fits, "{text:?} {between:?} {max}");
                     assert!(!accepted || ends_first && (!strictly || fits), "{text:?} {between:?} {max}");

@@ -149,7 +149,7 @@ pub(super) struct TurnRules<'a> {
     pub(super) graph: Graph<NodeKey>,
     tables: HashMap<NodeKey, Rc<Table>>,
     /// The rules of texts with a limited length, by the text, the white space that opens it, and the maximum.
-    counted: HashMap<(NodeKey, String, u32), Option<Expr>>,
+    counted: HashMap<(NodeKey, String, u32), Option<(Expr, bool)>>,
     /// The names of arguments that closing markers contain.
     pub(super) names: Vec<String>,
     /// The arguments that tools declare, where their names end the value before them.

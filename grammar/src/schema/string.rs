@@ -142,13 +142,13 @@ impl<'s> Schemas<'s, '_> {
             }
             let stop = Stop { core: quote, confirm: Vec::new(), peek: false };
             let between = Between { stops: vec![stop], ends: vec![0], before: vec![""], after: "" };
-            let text = counted(self.builder, "raw-text", &between, max, false)?;
+            let (text, _) = counted(self.builder, "raw-text", &between, max, false)?;
             let string = self.builder.sequence(&[self.builder.text(quote), text]);
             let rule = self.builder.rule(&format!("{}{name}", self.builder.syntax().prefix()), string);
             self.builder.keep(&name, rule);
             Some(rule.into())
         });
-        for (keyword, why) in lost(length, made.is_some()) {
+        for (keyword, why) in lost(length, made.as_ref().map(|_| false)) {
             self.report(schema, keyword, why);
         }
         made.unwrap_or_else(|| json::string(self.builder).into())

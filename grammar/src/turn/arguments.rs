@@ -372,8 +372,8 @@ impl<'a> TurnRules<'a> {
         }
         let key = self.text_of(state, tool, Argument::Property(usize::MAX, property));
         let made = key.zip(count.max).and_then(|(key, max)| self.counted_text(key, layout, max));
-        self.values.note_text(&tool.name, &property.name, &lost_of(count, made.is_some()));
-        let Some(made) = made else { return vec![any] };
+        self.values.note_text(&tool.name, &property.name, &lost_of(count, made.map(|(_, exact)| exact)));
+        let Some((made, _)) = made else { return vec![any] };
         let mut alternatives = vec![vec![Piece::Expr(made)]];
         if let ArgumentKind::BySchema { python } | ArgumentKind::Quotable { python } = kind
             && property.types != Types::STRING

@@ -98,8 +98,8 @@ impl TurnRules<'_> {
     }
 
     /// The raw text of an argument with a limited length, and the marker that closes it. `layout` is white space after the
-    /// marker that opens it.
-    pub(super) fn counted_text(&mut self, key: NodeKey, layout: &str, max: u32) -> Option<Expr> {
+    /// marker that opens it. The flag is [`counted`]'s.
+    pub(super) fn counted_text(&mut self, key: NodeKey, layout: &str, max: u32) -> Option<(Expr, bool)> {
         let cached = (key, layout.to_owned(), max);
         if let Some(known) = self.counted.get(&cached) {
             return *known;
