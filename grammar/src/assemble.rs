@@ -117,7 +117,8 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         }
         None => {
             let turn = TurnRules::new(program, limits);
-            let (made, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
+            let spaced = triggers.iter().any(|trigger| matches!(trigger, Trigger::Pattern(_)));
+            let (made, values) = if grammar.lazy { turn.calls(spaced) } else { turn.whole(state, read) };
             let (builder, root) = complete(made, &values)?;
             (builder.grammar(root), values)
         }

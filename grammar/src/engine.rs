@@ -9,6 +9,7 @@ use crate::builder::Builder;
 use crate::error::GrammarError;
 use crate::expr::Expr;
 use crate::special_tokens::{SpecialToken, Tokens, is_name};
+use crate::syntax::Manner;
 use crate::target::Target;
 use crate::turn::{Limits, Made, Texts, TurnRules};
 use crate::values::Values;
@@ -49,7 +50,7 @@ fn for_llguidance(request: EngineInput<'_>) -> Written {
     make(request, |token| token.id().is_some() || is_name(token.text()), false, lark::lark)
 }
 
-/// The grammar for an engine: which special tokens it can name, whether it counts the characters of free text, and how it is written.
+/// The grammar for an engine: which special tokens it can name, whether it counts what free text takes, and how it is written.
 fn make(
     request: EngineInput<'_>,
     names: fn(&SpecialToken) -> bool,
@@ -60,8 +61,9 @@ fn make(
     let tokens = Tokens::new(special_tokens, names);
     let folded = (!tokens.is_empty()).then(|| tokens.folded(program));
     let program = folded.as_ref().unwrap_or(program);
-    let limits =
-        Limits { texts: Texts::Whole { alternatives: |turn, key, max| turn.whole_text(key, max), counts }, ..limits };
+    let manner = Manner { unlimited: counts, ..limits.manner };
+    let texts = Texts::Whole { alternatives: |turn, key, max| turn.whole_text(key, max), counts };
+    let limits = Limits { texts, manner, ..limits };
     let mut turn = TurnRules::new(program, limits);
     turn.builder.set_tokens(tokens.clone());
     let (made, values) = turn.whole(state, &tokens.fold(read));

@@ -44,7 +44,7 @@ use crate::key_order::Sorting;
 
 pub(crate) use bounds::Count;
 pub(crate) use json::{indentation, numerals};
-pub(crate) use object::says_open;
+pub(crate) use object::{NAME_AGAIN, says_open};
 
 const REPORTS: usize = 1000;
 

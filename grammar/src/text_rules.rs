@@ -15,8 +15,13 @@ pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
     }
 }
 
-/// A name of at most `most` characters that is not one of `known`: the class of its first character, and of the others.
-pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2], most: u32) -> Expr {
+/// A name that is not one of `known`, of at most `most` characters if there is a limit: the class of its first character, and of the
+/// others.
+pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2], most: Option<u32>) -> Expr {
+    if builder.manner().unlimited {
+        let [first, others] = classes.map(|class| builder.class(class.clone()));
+        return builder.read("$0 $1*", &[first, others]);
+    }
     let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().collect()).collect();
     known.sort_unstable();
     known.dedup();
@@ -24,7 +29,13 @@ pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class
 }
 
 /// The rest of such a name, after `at` characters that all of `known` share.
-fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes: [&Class; 2], most: u32) -> Expr {
+fn rest_of_other(
+    builder: &mut Builder,
+    known: &[Vec<char>],
+    at: usize,
+    classes: [&Class; 2],
+    most: Option<u32>,
+) -> Expr {
     let class = classes[usize::from(at > 0)];
     let mut alternatives: Vec<Expr> = Vec::new();
     let mut firsts: Vec<char> = Vec::new();
@@ -41,9 +52,10 @@ fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes:
         from = end;
     }
     let other = Class::of(&firsts).negate().intersect(class);
-    alternatives.push(
-        builder.sequence(&[builder.class(other), builder.repeat(classes[1].clone(), 0, Some(most.saturating_sub(1)))]),
-    );
+    alternatives.push(builder.sequence(&[
+        builder.class(other),
+        builder.repeat(classes[1].clone(), 0, most.map(|most| most.saturating_sub(1))),
+    ]));
     if at > 0 && !complete {
         alternatives.push(Expr::EMPTY);
     }

@@ -10,6 +10,13 @@ use unjinja_runtime::abi::{Action, CallShape, Hole, Marker, Origin, Program, Sta
 use crate::syntax::json_text;
 use crate::turn::Offered;
 
+/// White space in a pattern. A grammar after a pattern takes as much: llama.cpp ends a request with an error where a trigger matches what the
+/// grammar refuses.
+const SPACE: &str = r"[ \t\n\r]{0,20}";
+
+/// The characters of a name or an id that is not known in advance, in a pattern.
+const UNKNOWN: &str = r#"[^\x00-\x1f"'\\\x7f]{1,64}"#;
+
 /// The triggers of a grammar; none if no trigger can announce the calls safely.
 pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     let text = program.content;
@@ -94,7 +101,7 @@ fn forced(program: &Program, state: StateId) -> Option<String> {
         return None;
     }
     let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
-    Some(format!("\\s*(?:{})", cores.join("|")))
+    Some(format!("{SPACE}(?:{})", cores.join("|")))
 }
 
 /// The name of an offered function, and a marker after it, as a pattern, if only such a name makes a call in a state.
@@ -106,7 +113,7 @@ fn named(program: &Program, state: StateId, offered: &Offered) -> Option<String>
     }
     let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).collect();
     let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
-    Some(format!("\\s*(?:{})\\s*(?:{})", names.join("|"), cores.join("|")))
+    Some(format!("{SPACE}(?:{}){SPACE}(?:{})", names.join("|"), cores.join("|")))
 }
 
 /// The beginning of a call that is announced by JSON alone, as a pattern.
@@ -121,13 +128,17 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
             })
             .collect(),
     };
-    let name = if names.is_empty() { "[^\"]+".to_owned() } else { format!("(?:{})", names.join("|")) };
-    let list = if marker.core == "[" { "\\[\\s*" } else { "" };
+    let name = if names.is_empty() { UNKNOWN.to_owned() } else { format!("(?:{})", names.join("|")) };
+    let list = if marker.core == "[" { ["\\[", SPACE].concat() } else { String::new() };
     let field = |name: &str| escaped(name);
     let named = match &*shape.function_field {
-        "" => format!("\"{}\"\\s*:\\s*\"{name}\"", field(&shape.name_field)),
+        "" => format!("\"{}\"{SPACE}:{SPACE}\"{name}\"", field(&shape.name_field)),
         function => {
-            format!("\"{}\"\\s*:\\s*\\{{\\s*\"{}\"\\s*:\\s*\"{name}\"", field(function), field(&shape.name_field))
+            format!(
+                "\"{}\"{SPACE}:{SPACE}\\{{{SPACE}\"{}\"{SPACE}:{SPACE}\"{name}\"",
+                field(function),
+                field(&shape.name_field)
+            )
         }
     };
     // Other keys may come before the name.
@@ -135,12 +146,12 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
         shape.keys.iter().chain(Some(&shape.id_field)).filter(|key| !key.is_empty()).map(|key| field(key)).collect();
     let others = match others.is_empty() {
         true => String::new(),
-        false => format!("(?:\"(?:{})\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*)*", others.join("|")),
+        false => format!("(?:\"(?:{})\"{SPACE}:{SPACE}\"{UNKNOWN}\"{SPACE},{SPACE})*", others.join("|")),
     };
     if shape.name_is_key {
-        return format!("{list}\\{{\\s*\"{name}\"\\s*:\\s*\\{{");
+        return format!("{list}\\{{{SPACE}\"{name}\"{SPACE}:{SPACE}\\{{");
     }
-    format!("{list}\\{{\\s*{others}{named}")
+    format!("{list}\\{{{SPACE}{others}{named}")
 }
 
 /// Text in which every opened reasoning block is closed, as a pattern.

@@ -190,8 +190,9 @@ impl<'a> TurnRules<'a> {
         self.finish(root)
     }
 
-    /// The grammar of calls alone. It begins with the marker that announces the first call.
-    pub(super) fn calls(mut self) -> (Made, Values) {
+    /// The grammar of calls alone. It begins with the marker that announces the first call; `spaced` if a pattern looked for it.
+    pub(super) fn calls(mut self, spaced: bool) -> (Made, Values) {
+        self.values.spaced = spaced;
         let mut alternatives: Vec<Alternative> = Vec::new();
         for at in self.openers() {
             for (marker, transition) in self.transitions(at) {

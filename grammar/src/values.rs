@@ -24,6 +24,8 @@ pub struct Wider {
 #[derive(Default)]
 pub(super) struct Values {
     space: Option<RuleId>,
+    /// Whether there may be any white space between pieces of syntax: as much as the pattern of a trigger takes.
+    pub(super) spaced: bool,
     /// The white space between pieces of syntax that may be written by default.
     layouts: Vec<String>,
     pub(super) escaped: Escaped,
@@ -33,8 +35,10 @@ pub(super) struct Values {
     pub(super) error: Option<(String, SchemaError)>,
 }
 
-/// The maximum length of a name that is not known in advance, in characters.
-pub(super) const NAME: u32 = 64;
+/// The maximum length of a name that is not known in advance, in characters, if it has one.
+pub(super) fn name_limit(builder: &Builder) -> Option<u32> {
+    (!builder.manner().unlimited).then_some(64)
+}
 
 impl Values {
     pub(super) fn new(sorting: Option<Sorting>, layouts: Vec<String>) -> Self {
@@ -48,6 +52,8 @@ impl Values {
             return space.into();
         }
         let space = match builder.manner().white_space {
+            _ if self.spaced => builder.read("[ \t\n\r]{0,20}", &[]),
+            WhiteSpace::Free if builder.manner().unlimited => builder.read("[ \t\n\r]*", &[]),
             WhiteSpace::Free => builder.read("[ \t\n\r]{0,20}", &[]),
             WhiteSpace::Template => {
                 let mut texts: Vec<Expr> = self.layouts.iter().map(|layout| builder.text(layout.clone())).collect();
@@ -150,7 +156,8 @@ impl Values {
 
     /// A name of characters of `class` that is not one of `known`.
     pub(super) fn other_than(&mut self, builder: &mut Builder, known: &[&str], class: &Class) -> Expr {
-        other_than(builder, known, [class, class], NAME)
+        let most = name_limit(builder);
+        other_than(builder, known, [class, class], most)
     }
 }
 
@@ -181,7 +188,7 @@ pub(super) fn no_string() -> Value {
 fn plain_string(builder: &mut Builder, name: &str, syntax: Syntax) -> Expr {
     let class =
         Class::ranges(&[('\0', '\u{1f}'), ('"', '"'), ('\'', '\''), ('\\', '\\'), ('\u{7f}', '\u{7f}')]).negate();
-    let inside = builder.rule(&format!("any-{name}"), builder.repeat(class, 1, Some(NAME)));
+    let inside = builder.rule(&format!("any-{name}"), builder.repeat(class, 1, name_limit(builder)));
     builder.set_syntax(syntax);
     schema::quoted(builder, inside.into())
 }

@@ -32,6 +32,7 @@ pub(super) fn space(builder: &mut Builder) -> RuleId {
         match (builder.manner().white_space, builder.manner().indents) {
             (WhiteSpace::Template, false) => return builder.read("' '?", &[]),
             (WhiteSpace::Template, true) => return builder.read("(' ' | $0)?", &[indentation(builder)]),
+            (WhiteSpace::Free, _) if builder.manner().unlimited => return builder.read("[ \t\n\r]*", &[]),
             (WhiteSpace::Free, _) => {}
         }
         let line = builder.rule("ws-line", builder.read("'\r'? '\n' [ \t]{0,80}", &[])).into();
@@ -191,7 +192,7 @@ pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
     let class = match builder.syntax() {
         Syntax::Raw { stop, .. } => {
             let [first, others] = bare(*stop);
-            let mut alternatives = vec![other_than(builder, known, [&first, &others], LONGEST)];
+            let mut alternatives = vec![other_than(builder, known, [&first, &others], Some(LONGEST))];
             if !known.contains(&"") {
                 alternatives.push(Expr::EMPTY);
             }
@@ -205,7 +206,7 @@ pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
         }
         _ => unescaped(builder),
     };
-    let inside = other_than(builder, known, [&class, &class], LONGEST);
+    let inside = other_than(builder, known, [&class, &class], Some(LONGEST));
     quoted(builder, inside)
 }
 

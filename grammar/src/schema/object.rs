@@ -14,6 +14,9 @@ use super::{Outcome, Schemas, impossible, json};
 use crate::expr::Expr;
 use crate::members::{Item, Members};
 
+/// What a grammar loses where other names are not compared with those of the schema.
+pub(crate) const NAME_AGAIN: &str = "a name of the schema may come again, with any value that other names may have";
+
 pub(super) struct Property<'s> {
     pub name: &'s str,
     pub required: bool,
@@ -275,7 +278,9 @@ impl<'s> Schemas<'s, '_> {
 
     /// The name of a property that no schema names, in quotes.
     fn other_name(&mut self, hint: &str, constraints: &Constraints<'s>, names: Vec<&'s str>) -> Option<Expr> {
-        if !names.is_empty() {
+        if !names.is_empty() && self.builder.manner().unlimited {
+            self.report(constraints.objects.first().copied(), "additionalProperties", NAME_AGAIN);
+        } else if !names.is_empty() {
             return Some(super::string::other_string(self.builder, &format!("{hint}-name"), names));
         }
         let rules = constraints.objects.iter().filter_map(|schema| schema.get("propertyNames")).map(Condition::Schema);

@@ -12,7 +12,7 @@ use super::{Call, NodeKey, Offered, Position, TurnRules, is_canonical, is_irrele
 use crate::counted::lost as lost_of;
 use crate::expr::{Class, Expr};
 use crate::graph::{Alternative, NodeId, Piece};
-use crate::schema::numerals;
+use crate::schema::{NAME_AGAIN, numerals};
 use crate::syntax::{Syntax, json_text};
 use crate::tool_rules::{Order, Property, ToolRules};
 use crate::values::{no_string, property_path, schema_of};
@@ -126,6 +126,9 @@ impl<'a> TurnRules<'a> {
             }
             Argument::Any => {
                 let known: Vec<&str> = tool.properties.iter().map(|property| property.name.as_str()).collect();
+                if self.builder.manner().unlimited && !known.is_empty() {
+                    self.values.note(&tool.name, "", "additionalProperties", NAME_AGAIN);
+                }
                 let class = self.name_class(state);
                 let other = self.values.other_than(&mut self.builder, &known, &class);
                 (other, format!("{}-other-argument", tool.name))

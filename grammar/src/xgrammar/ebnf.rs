@@ -91,7 +91,8 @@ impl Writer<'_> {
         }
         self.out.push_str(&without);
         if let Some(max) = part.max {
-            let _ = write!(self.out, "[max_chars={max}]");
+            // A limit of characters would take ten times as long to compile.
+            let _ = write!(self.out, "[max_tokens={max}]");
         }
         self.out.push_str(" ::= ");
         if excluded.is_empty() {
