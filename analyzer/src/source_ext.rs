@@ -2,6 +2,7 @@
 
 use unjinja_render::{SpecialTokens, Template, TemplateError};
 use unjinja_source::Source;
+use unjinja_spec::BIG_INTEGER;
 
 use crate::analyze::Naming;
 
@@ -33,7 +34,7 @@ impl SourceExt for Source {
     fn template(&self) -> Result<Template, TemplateError> {
         let unjinja_source::SpecialTokens { bos, eos, others } = self.tokens.clone();
         let tokens = SpecialTokens { bos, eos, others };
-        Ok(Template::parse(&self.file(), &self.text)?.with_tokens(tokens))
+        Ok(Template::parse(&self.file(), &self.text)?.with_tokens(tokens).with_integer_key(BIG_INTEGER))
     }
 
     fn naming(&self, origin: &str) -> Naming {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use unjinja_build::{Source, SourceExt};
 use unjinja_render::{Follows, RenderOptions, Template};
-use unjinja_spec::Overlay;
+use unjinja_spec::{Overlay, exact_json};
 
 use crate::arguments::Format;
 use crate::failure::{Done, Failure};
@@ -111,7 +111,8 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     } else {
         (input::text(&arguments.context)?, arguments.context.display().to_string())
     };
-    let context = match input::parse_json(&place, &context)? {
+    let plain = input::parse_json(&place, &context)?;
+    let context = match exact_json(&context).unwrap_or(plain) {
         messages @ Value::Array(_) => json!({ "messages": messages }),
         context => context,
     };

@@ -19,7 +19,7 @@ use crate::failure::{Done, Failure};
 use crate::manifest::OnHub;
 use crate::ui::{Ui, WARNING, paint};
 use crate::{input, log, visible};
-use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, OnMissing, OnUnenforced};
+use arguments::{Api, BosFrom, Grammar, LogFormat, Markers, OnMissing, OnUnenforced, Thinking};
 use contact::{TemplatePlace, of_upstream};
 #[cfg(feature = "fetch")]
 use unjinja_build::is_hub_id;
@@ -269,6 +269,11 @@ fn config(arguments: &Arguments, facts: &UpstreamFacts, ui: Ui) -> Result<Config
         Markers::Report => SpelledMarkers::Report,
         Markers::Refuse => SpelledMarkers::Refuse,
         Markers::Trust => SpelledMarkers::Trust,
+    };
+    config.thinking = match arguments.thinking {
+        Thinking::On => Some(true),
+        Thinking::Off => Some(false),
+        Thinking::Template => None,
     };
     config.missing = match arguments.missing {
         OnMissing::Refuse => MissingParts::Refuse,

@@ -75,18 +75,18 @@ def weights() -> Path:
     return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
 
 
-def serve_model() -> Any:
+def serve_model(threads: int = 2) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(weights())
-    params.n_ctx, params.n_parallel, params.warmup, params.verbosity = 4096, 1, False, 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 2
+    params.n_ctx, params.n_parallel, params.warmup, params.verbosity = 8192, 1, False, 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.port = 0
     return xllamacpp.Server(params)
 
 
 @contextmanager
-def proxy(command: str, upstream: str, template: Path) -> Iterator[str]:
-    arguments = [command, "serve", "--listen", "127.0.0.1:0", "--upstream", upstream, "--template", str(template)]
+def proxy(command: str, upstream: str, template: Path, *flags: str) -> Iterator[str]:
+    arguments = [command, "serve", "--listen", "127.0.0.1:0", "--upstream", upstream, "--template", str(template), *flags]
     running = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
     said = []
     for line in running.stderr or []:
@@ -125,22 +125,30 @@ def through_proxy(url: str, question: str, named: str, mode: str, seed: int, str
         found = json.loads(answer)
         [choice] = found["choices"]
         return choice["message"], choice["finish_reason"], found["usage"]["completion_tokens"]
-    message: dict[str, Any] = {"content": "", "tool_calls": []}
-    ended, tokens = "", 0
-    for line in answer.splitlines():
-        if not line.startswith("data: {"):
-            continue
-        chunk = json.loads(line[6:])
-        tokens = (chunk.get("usage") or {}).get("completion_tokens", tokens)
+    message, ended, usage = streamed(events(answer))
+    return message, ended, usage["completion_tokens"]
+
+
+def events(answer: str) -> list[dict[str, Any]]:
+    return [json.loads(line[6:]) for line in answer.splitlines() if line.startswith("data: {")]
+
+
+def streamed(chunks: list[dict[str, Any]]) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    """The message of a stream of chat completions, why it ended, and its usage."""
+    message: dict[str, Any] = {"role": "assistant", "content": "", "reasoning_content": "", "tool_calls": []}
+    ended, usage = "", {}
+    for chunk in chunks:
+        usage = chunk.get("usage") or usage
         for choice in chunk["choices"]:
             ended = choice.get("finish_reason") or ended
-            message["content"] += choice["delta"].get("content") or ""
+            for key in ("content", "reasoning_content"):
+                message[key] += choice["delta"].get(key) or ""
             for call in choice["delta"].get("tool_calls") or []:
                 if call["index"] == len(message["tool_calls"]):
-                    message["tool_calls"].append({"function": {"name": "", "arguments": ""}})
+                    message["tool_calls"].append({"id": call["id"], "type": "function", "function": {"name": "", "arguments": ""}})
                 for key in ("name", "arguments"):
                     message["tool_calls"][call["index"]]["function"][key] += call["function"].get(key) or ""
-    return message, ended, tokens
+    return message, ended, usage
 
 
 def alone(command: str, upstream: str, template: Path, question: str, named: str, mode: str, seed: int) -> tuple[dict[str, Any], str, int]:

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 use unjinja_render::{Limits, RenderOptions, Rendered, SpecialTokens, Template, TemplateError};
 use unjinja_source::Source;
-use unjinja_spec::{FormatSpec, WrittenTags};
+use unjinja_spec::{BIG_INTEGER, FormatSpec, WrittenTags};
 
 use crate::conversation::Conversation;
 use crate::error::ModelError;
@@ -40,7 +40,8 @@ impl Renderer {
     pub(crate) fn template(&self) -> Result<&Template, ModelError> {
         let parse = || {
             let template = Template::parse(&self.file, &self.text)?;
-            Ok(template.with_tokens(self.tokens.clone()).with_limits(self.limits.clone()))
+            let template = template.with_tokens(self.tokens.clone()).with_integer_key(BIG_INTEGER);
+            Ok(template.with_limits(self.limits.clone()))
         };
         self.parsed.get_or_init(parse).as_ref().map_err(|error| error.clone().into())
     }

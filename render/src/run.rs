@@ -48,6 +48,8 @@ pub(crate) struct Run {
     pub(crate) clock: Clock,
     /// Whether everything is refused that transformers refuses.
     pub(crate) as_transformers: bool,
+    /// The only key of an object that stands for an integer, if one does.
+    pub(crate) integer_key: Option<&'static str>,
     fuel: Cell<u64>,
     bytes: Cell<usize>,
     depth: Cell<u32>,
@@ -66,6 +68,7 @@ impl Run {
         Run {
             clock,
             as_transformers: false,
+            integer_key: None,
             fuel: Cell::new(limits.fuel),
             bytes: Cell::new(0),
             depth: Cell::new(0),

@@ -41,6 +41,7 @@ pub struct Template {
     limits: Limits,
     clock: Clock,
     tokens: SpecialTokens,
+    integer_key: Option<&'static str>,
 }
 
 /// The texts of a model's special tokens, as its `tokenizer_config.json` gives them. Transformers hands them to the template.
@@ -192,6 +193,7 @@ impl Template {
                     limits,
                     clock: Clock::default(),
                     tokens: SpecialTokens::default(),
+                    integer_key: None,
                 });
             }
             Ok(Err(problem)) => (problem.line.max(1), problem.message),
@@ -226,6 +228,13 @@ impl Template {
     /// ```
     pub fn with_tokens(mut self, tokens: SpecialTokens) -> Template {
         self.tokens = tokens;
+        self
+    }
+
+    /// The same template, for contexts in which an object with this key alone stands for the integer whose digits are its value: JSON
+    /// values of `serde_json` have no integers beyond 64 bits.
+    pub fn with_integer_key(mut self, key: &'static str) -> Template {
+        self.integer_key = Some(key);
         self
     }
 
@@ -351,6 +360,7 @@ impl Template {
         let on_this_stack = Limits { depth: limits.depth.min(stack::bounds().evaluation_depth), ..limits.clone() };
         let shallower = on_this_stack.depth < limits.depth;
         let mut run = Run::new(on_this_stack, options.clock.unwrap_or(self.clock));
+        run.integer_key = self.integer_key;
         run.as_transformers = options.follows != Follows::Jinja2;
         if options.record_reads {
             run.record_reads();

@@ -17,10 +17,11 @@ use crate::model::{CallIdPosition, FormatSpec};
 
 pub use assistant::{Carrier, REASONING_FIELDS};
 use calls::Calls;
-pub use forms::big_integer;
+pub use forms::{BIG_INTEGER, big_integer, exact_json};
 use forms::{append_text, content_form, text_of};
 use shape::shaped;
 use written::Written;
+pub use written::json_text;
 
 impl FormatSpec {
     /// Puts the `messages`, `tools` and `functions` of a render into the forms that the template reads. `variables` are all

@@ -70,7 +70,7 @@ pub use effect::Effect;
 pub use error::{Problem, SpecError};
 pub use evidence::{Described, Evidence, RoundTrips};
 pub use functions::{Functions, FunctionsForm};
-pub use hand_over::{Carrier, REASONING_FIELDS, WrittenTags, big_integer};
+pub use hand_over::{BIG_INTEGER, Carrier, REASONING_FIELDS, WrittenTags, big_integer, exact_json, json_text};
 pub use marker::{MarkerKey, MarkerText, UnknownMarker};
 pub use messages::{ArgumentsForm, CallIdForm, ContentForm, ContentWithCalls, EmptyContent, Messages, SystemPlace};
 pub use model::{

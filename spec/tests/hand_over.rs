@@ -326,7 +326,9 @@ fn calls_that_the_template_does_not_write_are_content() -> Result<(), unjinja_te
             "<rain><a=day>1</a><a=on>true</a><a=at>é</a></rain><rain><a=day>1</a><a=on>true</a><a=at>é</a></rain>",
         ),
     ];
-    let one = call("a", json!({"day": 1, "on": true, "at": "é"}));
+    // Integers beyond 64 bits keep their digits.
+    let day = "-99999999999999999999999999999999999999";
+    let one = call("a", format!("{{\"day\": {day}, \"on\": true, \"at\": \"é\"}}").into());
     let message = || json!({"role": "assistant", "content": "Look. ", "tool_calls": [one, one]});
     let mut spec = spec(Messages { calls_in_content: true, ..Messages::default() })?;
     // A spec that says nothing of calls cannot write them.
@@ -336,7 +338,7 @@ fn calls_that_the_template_does_not_write_are_content() -> Result<(), unjinja_te
         spec.tools = toml::from_str(&tools)?;
         assert_eq!(
             handed(&spec, json!([message()])),
-            json!([{"role": "assistant", "content": format!("Look. {expected}")}])
+            json!([{"role": "assistant", "content": format!("Look. {}", expected.replace('1', day))}])
         );
     }
     // What was written is told, behind reasoning that was written, too.

@@ -54,6 +54,10 @@ pub(crate) struct Arguments {
     /// Describe tools in the system message if the template does not print them. Otherwise such a request is refused.
     #[arg(long)]
     pub(super) describe_tools: bool,
+    /// Whether the model thinks where a request does not say, if its template has a switch for that. llama.cpp's own server always sets
+    /// `enable_thinking`, so there some models think that do not here.
+    #[arg(long, value_enum, default_value = "template")]
+    pub(super) thinking: Thinking,
     /// What becomes of a request of which the template does not write a tool, a call or a result. The header `x-unjinja-missing` of an
     /// answer names these, and contents and reasoning that the prompt lacks.
     #[arg(long, value_enum, default_value = "refuse")]
@@ -175,6 +179,15 @@ pub(super) enum Markers {
     Refuse,
     /// They are answered, and the model reads the token.
     Trust,
+}
+
+/// Whether the model thinks where a request does not say.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Thinking {
+    On,
+    Off,
+    /// What the template writes where nothing switches it.
+    Template,
 }
 
 /// What becomes of requests of which the template does not write something.

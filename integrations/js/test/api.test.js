@@ -160,6 +160,24 @@ test("Anthropic's events", () => {
   assert.equal(all.at(-1).type, "message_stop");
 });
 
+test("what a parser returns is taken back, with the results in the order of the calls", () => {
+  const call = (at) => ({ id: `call0000${at}`, type: "function", function: { name: "get_weather", arguments: `{"city": "Ulm${at}"}` } });
+  const result = (at) => ({ role: "tool", tool_call_id: `call0000${at}`, content: `Osktarn${at}.` });
+  for (const name of ["qwen3", "channels", "message_headers", "python_calls", "xml_parameters", "named_ids"]) {
+    const model = Model.fromTemplate(template(name));
+    const said = [["", ""], ["I look.", ""], ...(model.reasoningMarkers ? [["", "Hm, so."], ["I look.", "Hm, so."]] : [])];
+    for (const ids of [[], [0], [0, 1]]) {
+      for (const [content, thought] of said) {
+        const message = { role: "assistant", content, reasoning_content: thought, tool_calls: ids.map(call) };
+        const after = ids.length ? ids.toReversed().map(result) : [{ role: "user", content: "And now?" }];
+        const prompt = model.prompt([...asked, message, ...after], { tools: [WEATHER], thinking: thought ? true : undefined });
+        assert.deepEqual(prompt.missing, [], prompt.text);
+        assert.ok(ids.length < 2 || prompt.text.indexOf("Osktarn0.") < prompt.text.indexOf("Osktarn1."), prompt.text);
+      }
+    }
+  }
+});
+
 test("prompts, and messages that go back into them", () => {
   const prompt = short.prompt(asked);
   assert.ok(prompt instanceof Prompt);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
 from pathlib import Path
@@ -39,6 +40,21 @@ def test_a_turn_comes_back(qwen3: Model) -> None:
     assert (call.name, call.complete, call.id) == ("get_weather", True, None)
     assert call.arguments_value() == {"city": "Paris", "days": 2}
     assert message.diagnostics == []
+
+
+@pytest.mark.parametrize("name", ["qwen3", "channels", "message_headers", "python_calls", "xml_parameters", "named_ids"])
+def test_what_a_parser_returns_is_taken_back(name: str) -> None:
+    model = Model.from_pretrained(ROOT / "templates" / f"{name}.jinja")
+    rain = [{"city": "Ulm"}, {"city": "Zürich"}]
+    calls = [{"id": f"call0000{at}", "function": {"name": "get_weather", "arguments": where}} for at, where in enumerate(rain)]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": f"Osktarn{at}."} for at, call in enumerate(calls)]
+    thoughts = ["", "Hm, so."] if model.reasoning_markers else [""]
+    for content, thought, count in itertools.product(["", "I look."], thoughts, [0, 1, 2]):
+        said = {"role": "assistant", "content": content, "reasoning_content": thought, "tool_calls": calls[:count]}
+        # The results come as they were ready.
+        after = results[:count][::-1] or [{"role": "user", "content": "And now?"}]
+        prompt = model.render([{"role": "user", "content": "Rain?"}, said, *after], tools=WEATHER, thinking=True if thought else None)
+        assert prompt.missing == () and (count < 2 or prompt.index("Osktarn0.") < prompt.index("Osktarn1.")), prompt
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,6 @@
 //! What a request of either API asks for, in one form. Reading a request is `openai::request` and `anthropic::request`; making
 //! a prompt of it is `prepare`.
 
-use std::io::{self, Write};
-
-use serde::Serialize;
-use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value};
 use unjinja_runtime::{ToolCall, Tools};
 
@@ -343,29 +339,4 @@ pub(crate) fn strict_tools(root: &RequestValue<'_>) -> Result<Vec<String>, ApiEr
         }
     }
     Ok(names)
-}
-
-/// Arguments as JSON text with the white space that Python writes, and templates with it: models are used to it.
-pub(crate) fn arguments_text(object: &Map<String, Value>) -> String {
-    let mut text = Vec::new();
-    // A map with strings as keys always has JSON, and a vector takes all of it.
-    let written = object.serialize(&mut Serializer::with_formatter(&mut text, Spaced));
-    written.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_else(|| "{}".to_owned())
-}
-
-/// Writes `{"a": 1, "b": [2, 3]}`.
-struct Spaced;
-
-impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b": ")
-    }
 }

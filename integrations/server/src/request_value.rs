@@ -1,6 +1,7 @@
 //! Reads a request: a JSON value together with its path, so that every error names its place. It knows no API.
 
 use serde_json::{Map, Value};
+use unjinja_spec::exact_json;
 
 use crate::error::ApiError;
 
@@ -92,16 +93,39 @@ pub(crate) fn shortened(name: &str) -> &str {
     name.char_indices().nth(80).and_then(|(at, _)| name.get(..at)).unwrap_or(name)
 }
 
-/// The body of a request as JSON.
+/// The body of a request as JSON. Arguments of calls in its history keep all digits of their integers; see [`exact_json`].
 pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
-    serde_json::from_slice(body).map_err(|error| match error.to_string() {
+    let mut value = serde_json::from_slice(body).map_err(|error| match error.to_string() {
         text if text.starts_with("recursion limit exceeded") => ApiError::invalid(
             "",
             "the request is nested too deeply",
             "send at most 127 lists and objects within each other",
         ),
         text => ApiError::invalid("", format!("the request is not JSON: {text}"), "send a JSON object"),
-    })
+    })?;
+    if let Some(mut exact) = std::str::from_utf8(body).ok().and_then(exact_json) {
+        keep_digits(&mut value, &mut exact, &["messages", "input"]);
+    }
+    Ok(value)
+}
+
+/// Takes arguments from where they have all digits. Of the object itself only these members are looked at, of those in it all.
+fn keep_digits(value: &mut Value, exact: &mut Value, members: &[&str]) {
+    match (value, exact) {
+        (Value::Array(items), Value::Array(exact)) => {
+            items.iter_mut().zip(exact).for_each(|(item, exact)| keep_digits(item, exact, &[]));
+        }
+        (Value::Object(fields), Value::Object(exact)) => {
+            let inner = |key: &str| members.is_empty() || members.contains(&key);
+            for ((key, field), (_, exact)) in fields.iter_mut().zip(exact).filter(|((key, _), _)| inner(key)) {
+                match key.as_str() {
+                    "arguments" | "input" if field.is_object() => *field = exact.take(),
+                    _ => keep_digits(field, exact, &[]),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// A value for an error message: its type, or a short text itself.

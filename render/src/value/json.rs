@@ -249,9 +249,6 @@ impl Origin {
     }
 }
 
-/// The key of an object that stands for an integer beyond 64 bits: `unjinja-spec` writes it, and `serde_json` itself uses it.
-const BIG_INTEGER: &str = "$serde_json::private::Number";
-
 /// A value from JSON. `path` is its place in the context, if reads of it are to be recorded.
 pub(crate) fn from_json(run: &Run, json: &serde_json::Value, path: Option<&str>, origin: Origin) -> Outcome<Value> {
     use serde_json::Value as J;
@@ -273,7 +270,7 @@ pub(crate) fn from_json(run: &Run, json: &serde_json::Value, path: Option<&str>,
             Value::list_at(run, items.collect::<Outcome<_>>()?, ContainerSource::new(path, mark))?
         }
         J::Object(object) => {
-            if let Some(digits) = object.get(BIG_INTEGER).and_then(J::as_str)
+            if let Some(digits) = run.integer_key.and_then(|key| object.get(key)).and_then(J::as_str)
                 && let (1, Ok(integer)) = (object.len(), digits.parse::<i128>())
             {
                 return Ok(Value::Int(integer.into(), mark));

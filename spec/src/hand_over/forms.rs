@@ -76,8 +76,8 @@ fn cut_short(text: &str) -> bool {
 }
 
 /// The key of an object that stands for an integer beyond 64 bits, which a [`Value`] would round; the value is its digits. It is the
-/// one under which `serde_json` itself passes such numbers on. `unjinja-render` reads it.
-const BIG_INTEGER: &str = "$serde_json::private::Number";
+/// one under which `serde_json` itself passes such numbers on. `Template::with_integer_key` of `unjinja-render` takes it.
+pub const BIG_INTEGER: &str = "$serde_json::private::Number";
 
 /// The digits of the integer for which an object stands, if it stands for one. A caller may send its key with any value.
 ///
@@ -85,7 +85,7 @@ const BIG_INTEGER: &str = "$serde_json::private::Number";
 /// use serde_json::json;
 ///
 /// let stands_for = |digits: &str| {
-///     let value = json!({"$serde_json::private::Number": digits});
+///     let value = json!({unjinja_spec::BIG_INTEGER: digits});
 ///     value.as_object().and_then(unjinja_spec::big_integer).map(str::to_owned)
 /// };
 /// assert_eq!(stands_for("-18446744073709551616").as_deref(), Some("-18446744073709551616"));
@@ -94,6 +94,13 @@ const BIG_INTEGER: &str = "$serde_json::private::Number";
 pub fn big_integer(object: &Map<String, Value>) -> Option<&str> {
     let digits = object.get(BIG_INTEGER)?.as_str()?;
     (object.len() == 1 && !digits.starts_with('+') && digits.parse::<i128>().is_ok()).then_some(digits)
+}
+
+/// Reads JSON with all digits of its integers: an object stands for each beyond 64 bits; see [`big_integer`]. `None` if the text has
+/// none of them, or is not JSON.
+pub fn exact_json(text: &str) -> Option<Value> {
+    let is_long = text.split(|c: char| !c.is_ascii_digit()).any(|run| run.len() > 18);
+    is_long.then(|| serde_json::from_str(&exact(text)).ok()).flatten()
 }
 
 /// A JSON text with objects in place of its integers beyond 64 bits.
@@ -130,10 +137,10 @@ fn exact(text: &str) -> String {
 /// closed; what is not JSON, or not an object, is kept as a text.
 fn object(arguments: &str) -> Map<String, Value> {
     let text = if cut_short(arguments) { &close_json(arguments) } else { arguments };
-    let text = if text.split(|c: char| !c.is_ascii_digit()).any(|run| run.len() > 18) { &exact(text) } else { text };
-    let value = serde_json::from_str::<Value>(text).ok();
+    let read = |text: &str| exact_json(text).or_else(|| serde_json::from_str::<Value>(text).ok());
+    let value = read(text);
     // Some clients encode twice.
-    let inner = value.as_ref().and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let inner = value.as_ref().and_then(Value::as_str).and_then(read);
     match inner.filter(Value::is_object).or(value) {
         Some(Value::Object(object)) => object,
         Some(Value::Null) => Map::new(),

@@ -125,11 +125,7 @@ impl Written {
 fn object(tools: &Tools, call: &WrittenCall<'_>) -> Option<Value> {
     let text = Value::Object(call.arguments.clone());
     let arguments = match tools.args_as_text {
-        true => {
-            let mut written = String::new();
-            literal(&text, false, &mut written);
-            written.into()
-        }
+        true => json_text(&text).into(),
         false => text,
     };
     if !tools.function.name_prefix.is_empty() || !tools.function.name_suffix.is_empty() {
@@ -156,7 +152,14 @@ fn object(tools: &Tools, call: &WrittenCall<'_>) -> Option<Value> {
     Some(Value::Object(call))
 }
 
-/// Writes a value as `json.dumps` does, or as a Python literal.
+/// A value as `json.dumps` writes it, with all digits of integers beyond 64 bits; see [`big_integer`]. Models are used to its white space.
+pub fn json_text(value: &Value) -> String {
+    let mut text = String::new();
+    literal(value, false, &mut text);
+    text
+}
+
+/// Writes a value as JSON, or as a Python literal.
 fn literal(value: &Value, python: bool, out: &mut String) {
     let word = match value {
         Value::Array(items) => {

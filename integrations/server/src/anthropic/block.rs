@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 use unjinja_runtime::ToolCall;
+use unjinja_spec::json_text;
 
 use crate::error::ApiError;
 use crate::media::{SUMMARY, Unread, document, found, stand_in, summed_up};
-use crate::request::{ChatMessage, Role, arguments_text, in_namespace, turn};
+use crate::request::{ChatMessage, Role, in_namespace, turn};
 use crate::request_value::RequestValue;
 
 /// The messages that one message of a request means: each result of a tool is a message of its own.
@@ -166,7 +167,8 @@ fn assistant(content: &RequestValue<'_>, unread: &mut Unread) -> Result<Vec<Chat
 
 /// A call, with the name by which the model knows the tool.
 fn call(block: &RequestValue<'_>, shown: impl FnOnce(&str) -> String) -> Result<ToolCall, ApiError> {
-    let input = block.get("input").map_or(Ok("{}".to_owned()), |input| input.object().map(arguments_text))?;
+    let text = |input: RequestValue<'_>| input.object().map(|_| json_text(input.value));
+    let input = block.get("input").map_or(Ok("{}".to_owned()), text)?;
     let mut call = ToolCall::new(shown(block.need("name", "the tool's name")?.text()?), input);
     call.id = Some(block.need("id", "the id of the call")?.text()?.to_owned());
     Ok(call)

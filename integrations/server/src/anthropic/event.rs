@@ -1,8 +1,11 @@
 //! The events of a streamed message, and the whole message.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use unjinja_runtime::Diagnostic;
+use unjinja_spec::json_text;
 
 use crate::finish::{Finish, Usage};
 use crate::sse;
@@ -90,9 +93,16 @@ pub enum ContentBlock {
         id: String,
         /// The tool's name.
         name: String,
-        /// The arguments.
+        /// The arguments, with objects in place of integers beyond 64 bits, see [`unjinja_spec::big_integer`]. As JSON they are the
+        /// integers.
+        #[serde(serialize_with = "exact")]
         input: Map<String, Value>,
     },
+}
+
+/// Writes arguments with all digits of their integers.
+fn exact<S: Serializer>(input: &Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    RawValue::from_string(json_text(&input.clone().into())).map_err(S::Error::custom)?.serialize(serializer)
 }
 
 /// What is added to a block.

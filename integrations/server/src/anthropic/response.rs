@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 use unjinja_runtime::{Event, Message};
+use unjinja_spec::exact_json;
 
 use super::event::{BlockDelta, ContentBlock, MessageResponse, StreamEvent};
 use super::writer::EventWriter;
@@ -112,8 +113,9 @@ impl ResponseBuilder {
                 if let Some(ContentBlock::ToolUse { input, .. }) = response.content.last_mut() {
                     // The writer makes an object of all arguments. What it does not check is the size of numbers.
                     let text = if self.input.is_empty() { "{}" } else { &self.input };
-                    let unread = |_| Map::from_iter([(UNPARSED.to_owned(), text.into())]);
-                    *input = serde_json::from_str(text).unwrap_or_else(unread);
+                    let read = exact_json(text).or_else(|| serde_json::from_str(text).ok());
+                    let unread = || Map::from_iter([(UNPARSED.to_owned(), text.into())]);
+                    *input = read.and_then(|read| read.as_object().cloned()).unwrap_or_else(unread);
                 }
             }
             StreamEvent::MessageDelta { delta, usage } => {

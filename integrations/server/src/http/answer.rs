@@ -201,7 +201,8 @@ fn read(state: &State, api: Api, mut value: Value) -> Result<Asked, ApiError> {
     Ok(Asked { served, prepared, include_usage, responses, custom, told })
 }
 
-/// Does with a request what the operator wants: refuses too many tools and what is no text, and describes tools. Returns whether it did.
+/// Does with a request what the operator wants: refuses too many tools and what is no text, switches thinking,
+/// and describes tools. Returns whether it did.
 fn adapt(state: &State, served: &ServedModel, request: &mut Request) -> Result<bool, ApiError> {
     let (tools, most) = (request.tools.len(), state.config.limits.tools);
     if tools > most {
@@ -210,6 +211,9 @@ fn adapt(state: &State, served: &ServedModel, request: &mut Request) -> Result<b
     }
     if let Some(place) = request.replaced.first().filter(|_| state.config.refuse_media) {
         return Err(ApiError::unsupported(place, "only text can be read here", "send text only"));
+    }
+    if request.reasoning_effort.is_none() {
+        request.thinking = request.thinking.or(state.config.thinking);
     }
     let describes = state.config.describe_tools && served.tools.describes(request);
     if describes {

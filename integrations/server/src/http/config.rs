@@ -39,6 +39,8 @@ pub struct Config {
     pub missing: MissingParts,
     /// Whether tools that a template does not print are described in the system message. Otherwise such a request is refused.
     pub describe_tools: bool,
+    /// Whether the model thinks where a request does not say, if its template has a switch. `None`: the template decides.
+    pub thinking: Option<bool>,
     /// What becomes of requests for a guarantee that cannot be enforced.
     pub unenforced: Unenforced,
     /// Takes the lines of the log.
@@ -63,6 +65,7 @@ impl Config {
             markers: SpelledMarkers::default(),
             missing: MissingParts::default(),
             describe_tools: false,
+            thinking: None,
             unenforced: Unenforced::default(),
             log: Log::none(),
         }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use unjinja_runtime::ToolCall;
+use unjinja_spec::json_text;
 
 use crate::error::ApiError;
 use crate::media::{PartKinds, Unread};
-use crate::request::{ChatMessage, Role, arguments_text};
+use crate::request::{ChatMessage, Role};
 use crate::request_value::RequestValue;
 use crate::responses::custom::arguments_of;
 
@@ -80,7 +81,7 @@ fn call(place: &RequestValue<'_>) -> Result<ToolCall, ApiError> {
     if place.value["type"] == "custom" {
         let custom = place.need("custom", "the custom tool that was called")?;
         let input = arguments_of(custom.need("input", "the tool's input")?.text()?);
-        let mut call = ToolCall::new(custom.need("name", "the tool's name")?.text()?, arguments_text(&input));
+        let mut call = ToolCall::new(custom.need("name", "the tool's name")?.text()?, json_text(&input.into()));
         call.id = place.get_text("id")?.map(str::to_owned);
         return Ok(call);
     }
@@ -93,7 +94,7 @@ fn call(place: &RequestValue<'_>) -> Result<ToolCall, ApiError> {
         None => "{}".to_owned(),
         Some(RequestValue { value: Value::String(text), .. }) if text.trim().is_empty() => "{}".to_owned(),
         Some(RequestValue { value: Value::String(text), .. }) => text.clone(),
-        Some(place) => arguments_text(place.object()?),
+        Some(place) => place.object().map(|_| json_text(place.value))?,
     };
     let mut call = ToolCall::new(function.need("name", "the function's name")?.text()?, arguments);
     call.id = place.get_text("id")?.map(str::to_owned);

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use unjinja_runtime::ToolCall;
+use unjinja_spec::json_text;
 
 use crate::error::ApiError;
 use crate::media::{Unread, found, stand_in};
-use crate::request::{arguments_text, in_namespace};
+use crate::request::in_namespace;
 use crate::request_value::RequestValue;
 
 /// The calls of these tools.
@@ -37,7 +38,7 @@ pub(super) fn call(place: &RequestValue<'_>, kind: &str) -> Result<ToolCall, Api
             ("computer", given.into_iter().flatten().collect())
         }
     };
-    Ok(ToolCall::new(name, arguments_text(&arguments)))
+    Ok(ToolCall::new(name, json_text(&arguments.into())))
 }
 
 /// The text of an item of [`RESULTS`].

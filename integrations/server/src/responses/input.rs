@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 use unjinja_runtime::ToolCall;
+use unjinja_spec::json_text;
 
 use super::built_in::{self, CALLS, LocalShells, RESULTS};
 use super::custom::arguments_of;
 use crate::error::ApiError;
 use crate::media::{PartKinds, SUMMARY, Unread, stand_in, summed_up};
-use crate::request::{ChatMessage, Role, arguments_text, in_namespace, turn};
+use crate::request::{ChatMessage, Role, in_namespace, turn};
 use crate::request_value::RequestValue;
 
 /// What reasoning begins with that goes to a client as `encrypted_content` and comes back. It is the text itself: nobody has to be kept
@@ -82,7 +83,7 @@ fn item(
         "custom_tool_call" => {
             let name = place.need("name", "the tool's name")?.text()?;
             let input = place.need("input", "the tool's input")?.text()?;
-            call(place, ToolCall::new(name, arguments_text(&arguments_of(input))), all)?;
+            call(place, ToolCall::new(name, json_text(&arguments_of(input).into())), all)?;
         }
         "function_call_output" | "custom_tool_call_output" => {
             let output = place.need("output", "the result of the call")?;

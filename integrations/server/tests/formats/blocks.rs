@@ -1,10 +1,15 @@
-//! What becomes of blocks and tools of the messages API.
+//! What becomes of blocks and tools of the messages API, and of arguments in all three.
 
 use serde_json::{Value, json};
-use unjinja_server::Role;
+use unjinja_runtime::{Message, ToolCall};
+use unjinja_server::anthropic::{EventWriter, MessagesRequest, ResponseBuilder};
+use unjinja_server::openai::ChatRequest;
+use unjinja_server::responses::ResponsesRequest;
+use unjinja_server::{CallIdShape, CallIds, Finish, Role, Usage};
+use unjinja_spec::json_text;
 
 use super::requests::{anthropic, openai, user};
-use crate::support::Failure;
+use crate::support::{Failure, spec};
 
 #[test]
 fn blocks_become_messages() -> Result<(), Failure> {
@@ -110,6 +115,39 @@ fn tools_of_anthropic_are_functions_wait_or_are_left_out() -> Result<(), Failure
         (json!([search, tools[0], tools[1]]), json!([]), &["a", "b"]),
     ] {
         assert_eq!(read(tools, blocks.clone())?.0, expected, "{blocks}");
+    }
+    Ok(())
+}
+
+/// Integers beyond 64 bits keep their digits: in arguments that come back as an object or as text, and in an answer.
+#[test]
+fn long_integers_keep_their_digits() -> Result<(), Failure> {
+    for digits in ["18446744073709551616", "-99999999999999999999999999999999999999"] {
+        let arguments = format!("{{\"a\": [{digits}, 1], \"b\": \"{digits}\"}}");
+        let said =
+            |object: Value| json!([{"role": "user", "content": "Hi"}, object, {"role": "user", "content": "So?"}]);
+        let call = json!([{"id": "1", "type": "function", "function": {"name": "f", "arguments": "ARGS"}}]);
+        let message = json!({"model": "m", "messages": said(json!({"role": "assistant", "tool_calls": call}))});
+        let block = json!([{"type": "tool_use", "id": "1", "name": "f", "input": "ARGS"}]);
+        let block =
+            json!({"model": "m", "max_tokens": 9, "messages": said(json!({"role": "assistant", "content": block}))});
+        let item = json!({"type": "function_call", "call_id": "1", "name": "f", "arguments": "ARGS"});
+        let item = json!({"model": "m", "input": said(item)});
+        let body = |body: &Value, arguments: &str| body.to_string().replace("\"ARGS\"", arguments);
+        let text = Value::from(arguments.as_str()).to_string();
+        for prepared in [
+            ChatRequest::from_json(body(&message, &arguments).as_bytes())?.prepare(&spec())?,
+            ChatRequest::from_json(body(&message, &text).as_bytes())?.prepare(&spec())?,
+            MessagesRequest::from_json(body(&block, &arguments).as_bytes())?.prepare(&spec())?,
+            ResponsesRequest::from_json(body(&item, &text).as_bytes())?.prepare(&spec())?,
+        ] {
+            let call = &prepared.context["messages"][1]["tool_calls"][0]["function"];
+            assert_eq!(json_text(&call["arguments"]), arguments);
+        }
+        let mut builder = ResponseBuilder::new(EventWriter::new("m", CallIds::new(CallIdShape::Free)));
+        builder.message(&Message::new("", vec![ToolCall::new("f", arguments.as_str())]));
+        let answer = serde_json::to_string(&builder.finish(&Finish::Stop, Usage::new(3, 4)))?;
+        assert!(answer.contains(&arguments), "{answer}");
     }
     Ok(())
 }

@@ -252,6 +252,21 @@ async fn llama_cpp_gets_a_grammar_where_a_call_is_promised() -> Result<(), Failu
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_operator_switches_thinking_where_a_request_does_not() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| config.thinking = Some(false)).await?;
+    for (fields, off) in [
+        (json!({}), true),
+        (json!({"reasoning_effort": "high"}), false),
+        (json!({"chat_template_kwargs": {"enable_thinking": true}}), false),
+    ] {
+        proxy.json(CHAT, &chat(fields)).await?;
+        let prompt = proxy.replay.last()["prompt"].to_string();
+        assert_eq!(prompt.ends_with("</think>\\n\\n\""), off, "{prompt}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn vllm_gets_a_grammar_if_it_is_wanted() -> Result<(), Failure> {
     let proxy = Running::simple(CALL, |config| config.upstream.grammar = GrammarUse::ForGuarantees).await?;
     proxy

@@ -79,8 +79,15 @@ struct Chunk {
     stopping_word: Option<String>,
     tokens_evaluated: Option<u64>,
     tokens_predicted: Option<u64>,
+    timings: Option<Timings>,
     #[serde(default)]
     completion_probabilities: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Timings {
+    /// The tokens of the prompt that were kept from a request before it.
+    cache_n: Option<u64>,
 }
 
 /// Reads an event, or a whole answer.
@@ -88,12 +95,13 @@ pub(super) fn read(data: &[u8]) -> Result<Piece, Trouble> {
     let Some(chunk) = event::<Chunk>(data, "content")? else { return Ok(Piece { last: true, ..Piece::default() }) };
     let last = chunk.stop == Some(true);
     let reason = chunk.stop_type.as_deref().unwrap_or_default();
+    let cached = chunk.timings.and_then(|timings| timings.cache_n);
     let usage = chunk.tokens_evaluated.zip(chunk.tokens_predicted).filter(|_| last);
     Ok(Piece {
         text: chunk.content,
         ids: chunk.tokens,
         finish: last.then(|| ended(reason, chunk.stopping_word.as_deref())).transpose()?,
-        usage: usage.map(|(input, output)| Usage::new(input, output)),
+        usage: usage.map(|(input, output)| Usage { cached, ..Usage::new(input, output) }),
         // A whole answer has them all once more at its end, where a stream has none.
         logprobs: chunk.completion_probabilities.iter().filter_map(logprobs).collect(),
         last,
