@@ -174,12 +174,40 @@ pub(crate) fn settle(probe: &Probe<'_>, o: &Observed) -> FormatSpec {
     let reads_answers = chosen.refused.is_empty() && !chosen.wrong.mostly(MessageKind::is_answer);
     let mut spec = chosen.spec;
     let status = if reads_answers { Status::Partial } else { Status::Unsupported };
+    reasons.extend(slips(&mut spec));
     for reason in reasons.into_iter().chain(missing(o, &spec)) {
         if !spec.gaps.contains(&reason) {
             spec.add_gap(status, reason);
         }
     }
     spec
+}
+
+/// The markers that begin with a letter or digit directly after a text. After an argument's value it is left out: models write what
+/// comes then.
+fn slips(spec: &mut FormatSpec) -> Vec<String> {
+    let arguments = &mut spec.tools.arguments;
+    let value = match arguments.value_suffix.as_str() {
+        "" => (MarkerKey::ArgumentClosePrefix, &mut arguments.close_prefix),
+        _ => (MarkerKey::ArgumentValueSuffix, &mut arguments.value_suffix),
+    };
+    let texts = [
+        (MarkerKey::ReasoningEnd, &mut spec.reasoning.end),
+        (MarkerKey::ContentEnd, &mut spec.content.end),
+        (MarkerKey::TurnEnd, &mut spec.turn.end),
+    ];
+    let slip = |(key, text): (MarkerKey, &mut String)| {
+        let letter = text.chars().next().filter(|c| c.is_alphanumeric())?;
+        let rest = text.trim_start_matches(char::is_alphanumeric);
+        if key.as_str().starts_with("tools") && !rest.trim().is_empty() {
+            *text = rest.to_owned();
+        }
+        let key = key.as_str();
+        Some(format!(
+            "`{key}` begins with {letter:?} directly after a value: no marker does, so the template may have a slip"
+        ))
+    };
+    std::iter::once(value).chain(texts).filter_map(slip).collect()
 }
 
 /// What the spec lacks although the template shows it, or is told to show it.
@@ -211,22 +239,6 @@ fn missing(o: &Observed, spec: &FormatSpec) -> Vec<String> {
             named.push(open);
         }
     }
-    gaps.extend(spec.markers().filter_map(|(key, text)| {
-        let ends = [
-            MarkerKey::ArgumentClosePrefix,
-            MarkerKey::ArgumentValueSuffix,
-            MarkerKey::ReasoningEnd,
-            MarkerKey::ContentEnd,
-            MarkerKey::TurnEnd,
-        ];
-        // Where a value has a suffix, that comes first.
-        let is_behind = key == MarkerKey::ArgumentClosePrefix && !spec.tools.arguments.value_suffix.is_empty();
-        let letter = text.chars().next().filter(|c| ends.contains(&key) && !is_behind && c.is_alphanumeric())?;
-        let key = key.as_str();
-        Some(format!(
-            "`{key}` begins with {letter:?} directly after a value: no marker does, so the template may have a slip"
-        ))
-    }));
     if spec.tools.format == ToolFormat::None {
         if o.shows_calls() {
             gaps.push("the template renders tool calls, but the spec does not say how they are written".to_owned());

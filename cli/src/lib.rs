@@ -12,6 +12,7 @@ mod arguments;
 mod check;
 mod codegen;
 mod diff;
+mod doubt;
 mod explain;
 mod export;
 mod failure;

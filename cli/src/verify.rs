@@ -18,7 +18,7 @@ use crate::gaps::ReportDocument;
 use crate::parser_args::ParserArgs;
 use crate::ui::{BAD, GOOD, Ui, paint};
 use crate::visible;
-use crate::{gaps, input, output};
+use crate::{doubt, gaps, input, output};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// that was found; the others are random.
     #[arg(long, default_value_t = 1)]
     failures: usize,
+    /// Print what is certain of each template, what is derived, and what is unknown, on one page.
+    #[arg(long, conflicts_with = "format")]
+    doubt: bool,
     #[command(flatten)]
     parser: ParserArgs,
 }
@@ -82,9 +85,13 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
             outcome if outcome.is_bad() => failed += 1,
             _ => {}
         }
-        match arguments.format {
-            Format::Json => rows.push((file, outcome)),
-            Format::Human => progress.suspend(|| print(&file, &outcome, arguments.failures))?,
+        match (arguments.format, &outcome) {
+            (_, Outcome::Tried(tried)) if arguments.doubt => {
+                let seed = arguments.seed.first().copied().unwrap_or(1);
+                progress.suspend(|| doubt::print(&mut anstream::stdout().lock(), &source, &tried.spec, seed))?;
+            }
+            (Format::Json, _) => rows.push((file, outcome)),
+            (Format::Human, _) => progress.suspend(|| print(&file, &outcome, arguments.failures))?,
         }
     }
     progress.finish_and_clear();

@@ -389,11 +389,14 @@ impl Builder {
         }
     }
 
-    /// The tokens that may follow the end of a turn and end the text, too.
+    /// The tokens that may follow the end of a turn and end the text, too. One that has to be confirmed shows nothing yet.
     fn tails_after(&self, node: usize) -> Vec<String> {
         let closure = self.graph.closure(node, self.last);
         let literals = closure.literals.iter().map(|(_, index, _)| &self.graph.literals[*index]);
-        literals.filter(|literal| literal.role == Role::TurnEnd).map(|literal| literal.core.clone()).collect()
+        literals
+            .filter(|literal| literal.role == Role::TurnEnd && !literal.confirm)
+            .map(|literal| literal.core.clone())
+            .collect()
     }
 
     /// Leaves out what the answer's text reads anyway, if that comes next where no marker does.

@@ -13,6 +13,7 @@ mod equal;
 mod fast_path;
 mod grammar;
 mod grammar_corpus;
+mod invented;
 mod language;
 mod limits;
 mod model_table;

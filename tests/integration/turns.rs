@@ -7,7 +7,7 @@ use std::fs;
 use crate::support::grammar::{load, refuses};
 use crate::support::{Failure, corpus};
 use serde_json::{Value, json};
-use unjinja::{Interpreter, Message, Options, Tools, parse};
+use unjinja::{Interpreter, Message, Options, Tools, Unparsed, parse};
 use unjinja_analyzer::{GapReport, gap_report, verify};
 use unjinja_codegen::interpreter;
 use unjinja_render::{FieldPart, Origin, RenderOptions, Template};
@@ -25,8 +25,22 @@ const KNOWN: &[(&str, usize, &str)] = &[
     ("test-chat-template-utils-1-trl.jinja", 1, "only a call without arguments is written; the spec names the gap"),
 ];
 
+/// What a parser reads of a turn with these tools.
+pub fn read(parser: &Interpreter, row: &Value, tools: &Value) -> Result<Message, Failure> {
+    let mut options = Options::new().tools(&Tools::from_openai(tools)?);
+    options = options.parallel_tool_calls(row["parallel_tool_calls"].as_bool().unwrap_or(true));
+    options = options.generation_prompt(row["generation_prompt"].as_str().unwrap_or(""));
+    if let Some(on) = row["enable_thinking"].as_bool() {
+        options = options.thinking(on);
+    }
+    if row["unparsed"] == "separate" {
+        options = options.unparsed(Unparsed::Separate);
+    }
+    Ok(parse(parser.clone(), row["output"].as_str().unwrap_or(""), &options))
+}
+
 /// Whether a message is the expected one; white space at both ends of texts does not count.
-fn is_expected(message: &Message, expected: &Value) -> bool {
+pub fn is_expected(message: &Message, expected: &Value) -> bool {
     let text = |key: &str| expected[key].as_str().unwrap_or("").trim();
     let calls = expected["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
     let value = |text: &str| serde_json::from_str::<Value>(if text.trim().is_empty() { "{}" } else { text }).ok();
@@ -51,19 +65,13 @@ fn what_templates_write_comes_back() -> Result<(), Failure> {
     for row in &rows {
         let [folder, file, output] = ["folder", "template", "output"].map(|key| row[key].as_str().unwrap_or(""));
         let offered = row["tools"].as_str().map_or(&row["tools"], |name| &tools[name]);
-        let mut options = Options::new().tools(&Tools::from_openai(offered)?);
-        options = options.parallel_tool_calls(row["parallel_tool_calls"].as_bool().unwrap_or(true));
-        options = options.generation_prompt(row["generation_prompt"].as_str().unwrap_or(""));
-        if let Some(on) = row["enable_thinking"].as_bool() {
-            options = options.thinking(on);
-        }
         let key = (folder.to_owned(), file.to_owned());
         if !specs.contains_key(&key) {
             continue;
         }
         count += 1;
         let parser = parsers.get(&key);
-        let message = parser.map(|parser| parse(parser.clone(), output, &options));
+        let message = parser.map(|parser| read(parser, row, offered)).transpose()?;
         if !message.as_ref().is_some_and(|message| is_expected(message, &row["expect"])) {
             let entry = wrong.entry(file).or_insert_with(|| (0, format!("{}: {output:?}\n    {message:?}", row["id"])));
             entry.0 += 1;

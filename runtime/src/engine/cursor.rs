@@ -238,6 +238,7 @@ impl Cursor {
         input: &Input<'t>,
         markers: &Markers,
         names: Names<'_>,
+        in_tag: bool,
     ) -> (Found, Option<&'t str>) {
         let start = self.pos;
         loop {
@@ -261,7 +262,7 @@ impl Cursor {
                     Candidate::None => {}
                 }
             }
-            if let Some(mismatch) = self.name.take(byte) {
+            if let Some(mismatch) = self.name.take(byte, in_tag) {
                 if self.name.read() < MAX_NAME && names.begins_argument(&input.bytes[start..=at]) {
                     self.name.accept();
                     continue;

@@ -157,12 +157,14 @@ impl<'a> Io<'a> {
             return Found::Wait;
         }
         // A closing tag after the name of a function: a model may have left out the opener of its first argument's name.
-        let splits = self.memory.calls.open.is_none() && markers.list().iter().any(|end| end.core.starts_with("</"));
+        let (in_call, mut ends) = (self.memory.calls.open.is_some(), markers.list().iter());
+        let splits = !in_call && ends.any(|end| end.core.starts_with("</"));
+        let in_tag = in_call && ends.all(|end| end.core.starts_with(['<', '>']));
         let names = match splits {
             true => Names::of_functions(&self.options.tools),
             false => Names::of(&self.options.tools, self.memory.calls.tool()),
         };
-        let (found, captured) = self.memory.cursor.name(&self.input, markers, names);
+        let (found, captured) = self.memory.cursor.name(&self.input, markers, names, in_tag);
         if let Found::Marker(_) = found {
             self.captured = captured;
         }

@@ -1,5 +1,5 @@
 //! Recognises names of functions and arguments, and ids: short text without white space inside, unless a tool names an
-//! argument so. Text is held no longer than it can still be a name.
+//! argument so, or the name of an argument is in a tag. Text is held no longer than it can still be a name.
 
 use crate::limits::MAX_NAME;
 
@@ -22,16 +22,17 @@ impl NameProgress {
         !self.begun
     }
 
-    /// Takes the next byte. If the byte shows that the text is no name: the offset where it stops being one.
-    pub(super) fn take(&mut self, byte: u8) -> Option<usize> {
+    /// Takes the next byte. If the byte shows that the text is no name: the offset where it stops being one. A name in a tag may have
+    /// several words.
+    pub(super) fn take(&mut self, byte: u8, in_tag: bool) -> Option<usize> {
         let at = self.read;
         if byte.is_ascii_whitespace() {
             if self.begun {
                 self.end.get_or_insert(at);
             }
         } else if byte.is_ascii_control() || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}') {
-            return Some(at);
-        } else if self.end.is_some() {
+            return self.end.or(Some(at));
+        } else if self.end.is_some() && !in_tag {
             return self.end;
         } else {
             self.begun = true;

@@ -136,7 +136,9 @@ impl NameProbe {
                 }
                 ProbeStage::Name
                     if ByteSet::NAME.has(byte)
-                        || next.kind == NameKind::Argument && names.begins_argument(&after[self.from..=self.read]) =>
+                        || next.kind == NameKind::Argument
+                            && (byte == b' ' && self.read > self.from && next.before == "<"
+                                || names.begins_argument(&after[self.from..=self.read])) =>
                 {
                     if self.read - self.from >= MAX_NAME {
                         return Some(false);

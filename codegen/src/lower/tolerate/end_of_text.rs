@@ -23,7 +23,12 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if tokens.is_empty() {
         return;
     }
-    let tail = |token| tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd);
+    // What the user's header begins with may be all of it, which shows that more follows.
+    let header = MarkerText::new(&spec.turn.user_start).core;
+    let tail = |token: &str| {
+        let confirm = header.starts_with(token);
+        Literal { confirm, ..tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd) }
+    };
     let in_words = user_in_words(spec).map(|header| header.core);
     let tails = tokens.into_iter().map(|token| match in_words == Some(token) {
         true => Expr::from(on_its_line(spec, tail(token))),
@@ -40,5 +45,5 @@ fn next_headers<'s>(spec: &'s Source<'_>) -> impl Iterator<Item = &'s str> {
     let begins = headers.into_iter().filter(is_header).flat_map(MarkerText::beginnings);
     // With the user's header the turn is over, and more may follow.
     let user = MarkerText::new(&spec.turn.user_start).core;
-    begins.filter(move |begin| !user.starts_with(begin)).chain(user_in_words(spec).map(|header| header.core))
+    begins.filter(move |begin| *begin != user).chain(user_in_words(spec).map(|header| header.core))
 }
