@@ -13,6 +13,7 @@ use crate::expr::{Class, Expr, ExprKind, Exprs, Repeat, RuleId};
 use crate::free_text::{FreeText, TextPart};
 use crate::special_tokens::Tokens;
 use crate::syntax::{Manner, Syntax, WhiteSpace};
+use crate::until::TextState;
 
 /// The highest count that is written. llama.cpp refuses higher ones.
 pub const MAX_REPETITION: u32 = 1999;
@@ -88,6 +89,8 @@ pub struct Builder {
     syntax: Syntax,
     manner: Manner,
     texts: Vec<Arc<FreeText>>,
+    /// Automata of text whose characters are counted, with their stops.
+    counted: Vec<(Vec<TextState>, Vec<usize>)>,
     tokens: Tokens,
 }
 
@@ -164,6 +167,15 @@ impl Builder {
     /// Remembers a rule for a purpose and the current syntax, so that it is made once.
     pub fn keep(&mut self, purpose: &str, rule: RuleId) {
         self.kept.insert(format!("{}{purpose}", self.syntax.prefix()), rule);
+    }
+
+    /// The number of an automaton of text with these stops: the same ones have the same number.
+    pub(super) fn number_of(&mut self, states: &[TextState], stops: &[usize]) -> usize {
+        let known = self.counted.iter().position(|(known, of)| known == states && of == stops);
+        known.unwrap_or_else(|| {
+            self.counted.push((states.to_vec(), stops.to_vec()));
+            self.counted.len() - 1
+        })
     }
 
     pub(super) fn add_text(&mut self, text: Arc<FreeText>) -> usize {

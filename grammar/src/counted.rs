@@ -170,13 +170,7 @@ impl<'u> Left<'u> {
         if self.depths.len() > MOST_STATES || self.most > MOST_ALTERNATIVES {
             return None;
         }
-        // A rule stands for the automaton and its stops.
-        let same = format!("{:?} {stops:?}", self.until.states);
-        let same = builder.kept(&same).unwrap_or_else(|| {
-            let rule = builder.reserve("t");
-            builder.keep(&same, rule);
-            rule
-        });
+        let same = builder.number_of(&self.until.states, stops);
         let ends: Vec<Option<RuleId>> =
             self.counted.iter().map(|from| self.uncounted(builder, same, *from, None, stops)).collect();
         let mut ways: Vec<Way> = Vec::new();
@@ -244,12 +238,13 @@ impl<'u> Left<'u> {
     fn uncounted(
         &self,
         builder: &mut Builder,
-        same: RuleId,
+        same: usize,
         from: usize,
         goal: Option<(usize, usize, bool)>,
         stops: &[usize],
     ) -> Option<RuleId> {
-        let key = format!("{from} {goal:?} {same:?}");
+        let (to, read, last) = goal.unwrap_or((usize::MAX, 0, false));
+        let key = format!("left {same} {from} {to} {read} {}", usize::from(last));
         if let Some(known) = builder.kept(&key) {
             return Some(known);
         }

@@ -100,14 +100,15 @@ impl GrammarOptions {
     }
 
     /// The number of characters of an answer that may come before a call that is demanded (a required call or a named tool). The default
-    /// is 0: after reasoning, the output begins with the call. A small model that may write text first does not call at all.
+    /// is 0: after reasoning, the output begins with the call. A small model that may write text first does not call at all. XGrammar
+    /// counts tokens.
     pub fn text_before(mut self, characters: u32) -> Self {
         self.bounds.text = characters;
         self
     }
 
     /// The number of characters of reasoning that may come before a call that is demanded. The default is 16,384; more than
-    /// 100,000 are not counted.
+    /// 100,000 are not counted. XGrammar counts tokens.
     pub fn max_reasoning(mut self, characters: u32) -> Self {
         self.bounds.reasoning = characters;
         self

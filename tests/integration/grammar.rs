@@ -477,7 +477,7 @@ fn drawn(model: &Model, calls: &[(&str, &str)]) -> Option<String> {
     let parameters = json!({"type": "object", "additionalProperties": false, "required": required,
         "properties": properties});
     let tools = Tools::from_openai(&json!([{"name": name, "parameters": parameters}])).ok()?;
-    let options = GrammarOptions::new().parallel_tool_calls(false);
+    let options = GrammarOptions::new().tool_choice(ToolChoice::Required).parallel_tool_calls(false);
     let grammar = unjinja_grammar::grammar(model.parser.program(), Some(&tools), &options).ok()?;
     sentences(&load(&grammar).ok()?, 5, 1).pop()
 }

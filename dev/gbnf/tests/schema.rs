@@ -278,7 +278,8 @@ keyword.
 const RESOLVER: &str = "
 A keyword that is not in the table is ignored. The names of types are those of JSON Schema; typing and grammars also read
 `str`, `int`, `float`, `bool`, `dict`, `list` and the like in any case of letters, types refuse them. Where a format writes nested
-values as tags, typing reads `items` too.
+values as tags, typing reads `items` too. `nullable` is a word of OpenAPI. Transformers writes it for `str | None`, and other
+readers then [refuse null](../findings/transformers_nullable_parameter.sh).
 
 ## References and combinations
 

@@ -15,7 +15,7 @@ use crate::expr::Expr;
 use crate::members::{Item, Members};
 
 /// What a grammar loses where other names are not compared with those of the schema.
-pub(crate) const NAME_AGAIN: &str = "a name of the schema may come again, with any value that other names may have";
+pub(crate) const NAME_AGAIN: &str = "a name of the schema may come as another one";
 
 pub(super) struct Property<'s> {
     pub name: &'s str,

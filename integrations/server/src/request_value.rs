@@ -103,7 +103,8 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
         ),
         text => ApiError::invalid("", format!("the request is not JSON: {text}"), "send a JSON object"),
     })?;
-    if let Some(mut exact) = std::str::from_utf8(body).ok().and_then(exact_json) {
+    let is_long = body.split(|byte| !byte.is_ascii_digit()).any(|run| run.len() > 18);
+    if is_long && let Some(mut exact) = std::str::from_utf8(body).ok().and_then(exact_json) {
         keep_digits(&mut value, &mut exact, &["messages", "input"]);
     }
     Ok(value)

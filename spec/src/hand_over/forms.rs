@@ -96,11 +96,10 @@ pub fn big_integer(object: &Map<String, Value>) -> Option<&str> {
     (object.len() == 1 && !digits.starts_with('+') && digits.parse::<i128>().is_ok()).then_some(digits)
 }
 
-/// Reads JSON with all digits of its integers: an object stands for each beyond 64 bits; see [`big_integer`]. `None` if the text has
-/// none of them, or is not JSON.
+/// Reads JSON with all digits of its integers: an object stands for each beyond 64 bits; see [`big_integer`]. `None` if the text is not
+/// JSON.
 pub fn exact_json(text: &str) -> Option<Value> {
-    let is_long = text.split(|c: char| !c.is_ascii_digit()).any(|run| run.len() > 18);
-    is_long.then(|| serde_json::from_str(&exact(text)).ok()).flatten()
+    serde_json::from_str(&exact(text)).ok()
 }
 
 /// A JSON text with objects in place of its integers beyond 64 bits.
@@ -137,10 +136,9 @@ fn exact(text: &str) -> String {
 /// closed; what is not JSON, or not an object, is kept as a text.
 fn object(arguments: &str) -> Map<String, Value> {
     let text = if cut_short(arguments) { &close_json(arguments) } else { arguments };
-    let read = |text: &str| exact_json(text).or_else(|| serde_json::from_str::<Value>(text).ok());
-    let value = read(text);
+    let value = exact_json(text);
     // Some clients encode twice.
-    let inner = value.as_ref().and_then(Value::as_str).and_then(read);
+    let inner = value.as_ref().and_then(Value::as_str).and_then(exact_json);
     match inner.filter(Value::is_object).or(value) {
         Some(Value::Object(object)) => object,
         Some(Value::Null) => Map::new(),

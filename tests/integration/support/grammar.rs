@@ -91,7 +91,7 @@ pub fn wrong_calls(message: &Message, tools: Option<&Tools>) -> Option<String> {
 pub fn is_reported(grammar: &Grammar, problem: &str) -> bool {
     grammar.widened.iter().any(|wider| match wider.what.keyword.as_str() {
         "pattern" => problem.contains("does not match"),
-        "minLength" | "maxLength" => problem.contains("characters"),
+        "minLength" | "maxLength" => problem.contains("character"),
         // An object in tags is raw text to a grammar. If it is not an object, it is read as a string.
         "type" => problem.contains("is not of type") || problem.contains("ArgumentTypeMismatch"),
         "items" => problem.contains("has more than") || problem.contains("has less than"),

@@ -13,8 +13,8 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     let is_end = |token: &&str| ends.iter().any(|end| matches!(end, Expr::Literal(end) if end.core == *token));
     // A model may begin the next turn with one of the other tokens: a server stops there. Where the template writes the end of the
     // turn only before the user's turn, that turn begins with it.
-    let user =
-        MarkerText::new(&spec.turn.user_start).tags().first().copied().filter(|_| spec.turn.end.trim().is_empty());
+    let header = MarkerText::new(&spec.turn.user_start);
+    let user = header.tags().first().copied().filter(|_| spec.turn.end.trim().is_empty());
     let others = spec.tokens.other.iter().map(String::as_str).chain(user).filter(|token| is_special(token));
     let others = ends_of_text(spec).into_iter().chain(others);
     let others = others.filter(|_| !ends.is_empty() || spec.tools.format != ToolFormat::None);
@@ -23,11 +23,11 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if tokens.is_empty() {
         return;
     }
-    // What the user's header begins with may be all of it, which shows that more follows.
-    let header = MarkerText::new(&spec.turn.user_start).core;
     let tail = |token: &str| {
-        let confirm = header.starts_with(token);
-        Literal { confirm, ..tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd) }
+        let mut tail = tolerated(MarkerKey::TurnEnd, token, Role::TurnEnd);
+        // What the user's header begins with may be all of it, which shows that more follows.
+        tail.confirm = header.core.starts_with(token);
+        tail
     };
     let in_words = user_in_words(spec).map(|header| header.core);
     let tails = tokens.into_iter().map(|token| match in_words == Some(token) {

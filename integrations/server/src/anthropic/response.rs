@@ -113,7 +113,7 @@ impl ResponseBuilder {
                 if let Some(ContentBlock::ToolUse { input, .. }) = response.content.last_mut() {
                     // The writer makes an object of all arguments. What it does not check is the size of numbers.
                     let text = if self.input.is_empty() { "{}" } else { &self.input };
-                    let read = exact_json(text).or_else(|| serde_json::from_str(text).ok());
+                    let read = exact_json(text);
                     let unread = || Map::from_iter([(UNPARSED.to_owned(), text.into())]);
                     *input = read.and_then(|read| read.as_object().cloned()).unwrap_or_else(unread);
                 }
