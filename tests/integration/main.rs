@@ -30,6 +30,7 @@ mod support;
 mod tag_sizes;
 mod templates;
 mod tokens;
+mod triggers;
 mod turns;
 mod work;
 mod workloads;
