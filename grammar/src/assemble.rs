@@ -96,7 +96,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
     let gbnf = options.engine.is_none();
     let lazy = gbnf && offered.is_some() && !required && options.response_schema.is_none() && read.is_empty();
     let triggers = match &offered {
-        Some(offered) if lazy => trigger::triggers(program, offered),
+        Some(offered) if lazy => trigger::triggers(program, offered, options.manner.white_space),
         _ => Vec::new(),
     };
     grammar.lazy = !triggers.is_empty();
@@ -117,8 +117,7 @@ pub fn grammar(program: &Program, tools: Option<&Tools>, options: &GrammarOption
         }
         None => {
             let turn = TurnRules::new(program, limits);
-            let spaced = triggers.iter().any(|trigger| matches!(trigger, Trigger::Pattern(_)));
-            let (made, values) = if grammar.lazy { turn.calls(spaced) } else { turn.whole(state, read) };
+            let (made, values) = if grammar.lazy { turn.calls() } else { turn.whole(state, read) };
             let (builder, root) = complete(made, &values)?;
             (builder.grammar(root), values)
         }

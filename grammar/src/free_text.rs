@@ -57,7 +57,7 @@ const MANY: usize = 5;
 const MOST_COMPARED: usize = 128;
 
 /// The white space that may be between punctuation and what confirms it: none, a blank, or a line with an indentation.
-pub(super) const LAYOUTS: [&str; 5] = ["", " ", "\n", "\n  ", "\n    "];
+pub(super) const LAYOUTS: [&str; 6] = ["", " ", "\n", "\n  ", "\n    ", "\n        "];
 
 impl FreeText {
     /// Free text up to these markers.

@@ -7,18 +7,16 @@
 use unjinja_runtime::Trigger;
 use unjinja_runtime::abi::{Action, CallShape, Hole, Marker, Origin, Program, StateId, Transition};
 
-use crate::syntax::json_text;
-use crate::turn::Offered;
-
-/// White space in a pattern. A grammar after a pattern takes as much: llama.cpp ends a request with an error where a trigger matches what the
-/// grammar refuses.
-const SPACE: &str = r"[ \t\n\r]{0,20}";
+use crate::free_text::LAYOUTS;
+use crate::syntax::{WhiteSpace, json_text};
+use crate::turn::{Offered, indents, layouts};
 
 /// The characters of a name or an id that is not known in advance, in a pattern.
 const UNKNOWN: &str = r#"[^\x00-\x1f"'\\\x7f]{1,64}"#;
 
 /// The triggers of a grammar; none if no trigger can announce the calls safely.
-pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
+pub(super) fn triggers(program: &Program, offered: &Offered, white_space: WhiteSpace) -> Vec<Trigger> {
+    let space = space(program, white_space);
     let text = program.content;
     let content = openers(program, text);
     let starting = openers(program, program.start);
@@ -44,9 +42,9 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
         let says_so = marker.core.starts_with(['<', '[']) && marker.core.len() > 2;
         let pattern = match (ambiguous || !says_so || !marker.take, shape(program, *next)) {
             (false, _) => None,
-            (true, Some(shape)) if shape.strict => Some(bare(marker, shape, offered)),
-            (true, _) => forced(program, *next)
-                .or_else(|| named(program, *next, offered))
+            (true, Some(shape)) if shape.strict => Some(bare(marker, shape, offered, &space)),
+            (true, _) => forced(program, *next, &space)
+                .or_else(|| named(program, *next, offered, &space))
                 .map(|forced| format!("{}{forced}", escaped(&marker.core))),
         };
         let trigger = match (pattern, &skip) {
@@ -80,6 +78,22 @@ pub(super) fn triggers(program: &Program, offered: &Offered) -> Vec<Trigger> {
     sorted
 }
 
+/// The white space that the grammar allows between pieces of syntax, as a pattern: llama.cpp ends a request with an error where a trigger
+/// matches what the grammar refuses.
+fn space(program: &Program, white_space: WhiteSpace) -> String {
+    if white_space == WhiteSpace::Free {
+        return "[ \\t\\n\\r]{0,20}".to_owned();
+    }
+    let indentation = indents(program).then(|| "\\n(?:  ){1,8}".to_owned());
+    optional(layouts(program).iter().map(|layout| escaped(layout)).chain(indentation))
+}
+
+/// One of these patterns, or nothing.
+fn optional(patterns: impl Iterator<Item = String>) -> String {
+    let patterns: Vec<String> = patterns.filter(|pattern| !pattern.is_empty()).collect();
+    format!("(?:{})?", patterns.join("|"))
+}
+
 /// The markers of a state with which a template may open a call, and the states after them.
 fn openers(program: &Program, state: StateId) -> Vec<(&Marker, StateId)> {
     let Some(state) = program.state(state) else { return Vec::new() };
@@ -95,17 +109,17 @@ fn shape(program: &Program, state: StateId) -> Option<&CallShape> {
 }
 
 /// The markers of which one must come in a state, as a pattern.
-fn forced(program: &Program, state: StateId) -> Option<String> {
+fn forced(program: &Program, state: StateId, space: &str) -> Option<String> {
     let node = program.state(state)?;
     if node.hole.is_some() || !node.otherwise.is_empty() || node.end.is_some() || node.markers.list().is_empty() {
         return None;
     }
     let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
-    Some(format!("{SPACE}(?:{})", cores.join("|")))
+    Some(format!("{space}(?:{})", cores.join("|")))
 }
 
 /// The name of an offered function, and a marker after it, as a pattern, if only such a name makes a call in a state.
-fn named(program: &Program, state: StateId, offered: &Offered) -> Option<String> {
+fn named(program: &Program, state: StateId, offered: &Offered, space: &str) -> Option<String> {
     let Offered::These(tools) = offered else { return None };
     let node = program.state(state)?;
     if !node.needs_offered_name() {
@@ -113,11 +127,11 @@ fn named(program: &Program, state: StateId, offered: &Offered) -> Option<String>
     }
     let names: Vec<String> = tools.iter().map(|tool| escaped(&tool.name)).collect();
     let cores: Vec<String> = node.markers.list().iter().map(|marker| escaped(&marker.core)).collect();
-    Some(format!("{SPACE}(?:{}){SPACE}(?:{})", names.join("|"), cores.join("|")))
+    Some(format!("{space}(?:{}){space}(?:{})", names.join("|"), cores.join("|")))
 }
 
 /// The beginning of a call that is announced by JSON alone, as a pattern.
-fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
+fn bare(marker: &Marker, shape: &CallShape, offered: &Offered, space: &str) -> String {
     let names: Vec<String> = match offered {
         Offered::Any => Vec::new(),
         Offered::These(tools) => tools
@@ -129,13 +143,14 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
             .collect(),
     };
     let name = if names.is_empty() { UNKNOWN.to_owned() } else { format!("(?:{})", names.join("|")) };
-    let list = if marker.core == "[" { ["\\[", SPACE].concat() } else { String::new() };
+    let list = if marker.core == "[" { ["\\[", space].concat() } else { String::new() };
+    let first = optional(LAYOUTS.iter().map(|layout| escaped(layout)));
     let field = |name: &str| escaped(name);
     let named = match &*shape.function_field {
-        "" => format!("\"{}\"{SPACE}:{SPACE}\"{name}\"", field(&shape.name_field)),
+        "" => format!("\"{}\"{space}:{space}\"{name}\"", field(&shape.name_field)),
         function => {
             format!(
-                "\"{}\"{SPACE}:{SPACE}\\{{{SPACE}\"{}\"{SPACE}:{SPACE}\"{name}\"",
+                "\"{}\"{space}:{space}\\{{{space}\"{}\"{space}:{space}\"{name}\"",
                 field(function),
                 field(&shape.name_field)
             )
@@ -146,12 +161,12 @@ fn bare(marker: &Marker, shape: &CallShape, offered: &Offered) -> String {
         shape.keys.iter().chain(Some(&shape.id_field)).filter(|key| !key.is_empty()).map(|key| field(key)).collect();
     let others = match others.is_empty() {
         true => String::new(),
-        false => format!("(?:\"(?:{})\"{SPACE}:{SPACE}\"{UNKNOWN}\"{SPACE},{SPACE})*", others.join("|")),
+        false => format!("(?:\"(?:{})\"{space}:{space}\"{UNKNOWN}\"{space},{space})*", others.join("|")),
     };
     if shape.name_is_key {
-        return format!("{list}\\{{{SPACE}\"{name}\"{SPACE}:{SPACE}\\{{");
+        return format!("{list}\\{{{first}\"{name}\"{space}:{space}\\{{");
     }
-    format!("{list}\\{{{SPACE}{others}{named}")
+    format!("{list}\\{{{first}{others}{named}")
 }
 
 /// Text in which every opened reasoning block is closed, as a pattern.

@@ -190,9 +190,8 @@ impl<'a> TurnRules<'a> {
         self.finish(root)
     }
 
-    /// The grammar of calls alone. It begins with the marker that announces the first call; `spaced` if a pattern looked for it.
-    pub(super) fn calls(mut self, spaced: bool) -> (Made, Values) {
-        self.values.spaced = spaced;
+    /// The grammar of calls alone. It begins with the marker that announces the first call.
+    pub(super) fn calls(mut self) -> (Made, Values) {
         let mut alternatives: Vec<Alternative> = Vec::new();
         for at in self.openers() {
             for (marker, transition) in self.transitions(at) {
@@ -455,7 +454,7 @@ fn written(program: &Program) -> impl Iterator<Item = (&Marker, &Transition)> {
 
 /// The white space that may be between pieces of syntax: none, one blank, one or two line breaks, and what templates write next to their
 /// markers.
-fn layouts(program: &Program) -> Vec<String> {
+pub(super) fn layouts(program: &Program) -> Vec<String> {
     let [mut before, mut after] = [vec![""], vec![""]];
     for (marker, _) in written(program) {
         for (all, text) in [(&mut before, &*marker.before), (&mut after, &*marker.after)] {
@@ -477,7 +476,7 @@ fn layouts(program: &Program) -> Vec<String> {
 }
 
 /// Whether the template may break lines in values and indent them: it writes calls as a list in JSON, or its markers are indented.
-fn indents(program: &Program) -> bool {
+pub(super) fn indents(program: &Program) -> bool {
     let indented = |text: &str| text.contains("\n ");
     written(program)
         .any(|(marker, _)| marker.core.ends_with('[') || indented(&marker.before) || indented(&marker.after))

@@ -24,8 +24,6 @@ pub struct Wider {
 #[derive(Default)]
 pub(super) struct Values {
     space: Option<RuleId>,
-    /// Whether there may be any white space between pieces of syntax: as much as the pattern of a trigger takes.
-    pub(super) spaced: bool,
     /// The white space between pieces of syntax that may be written by default.
     layouts: Vec<String>,
     pub(super) escaped: Escaped,
@@ -52,7 +50,6 @@ impl Values {
             return space.into();
         }
         let space = match builder.manner().white_space {
-            _ if self.spaced => builder.read("[ \t\n\r]{0,20}", &[]),
             WhiteSpace::Free if builder.manner().unlimited => builder.read("[ \t\n\r]*", &[]),
             WhiteSpace::Free => builder.read("[ \t\n\r]{0,20}", &[]),
             WhiteSpace::Template => {

@@ -28,9 +28,10 @@ fn what_a_trigger_matches_is_accepted() -> Result<(), Failure> {
                     };
                     let Some(end) = taken(&sentence)? else { continue };
                     for at in (1..end).filter(|at| sentence.is_char_boundary(*at)) {
-                        for space in [" ", "\n      ", "\t"] {
-                            let spaced = [&sentence[..at], space, &sentence[at..]].concat();
-                            let matched = taken(&spaced)?.is_some_and(|spaced| spaced >= end + space.len());
+                        for space in [" ", "\n", "\n    ", "\n        ", "\t"] {
+                            let (before, after) = (sentence[..at].trim_end(), sentence[at..].trim_start());
+                            let spaced = [before, space, after].concat();
+                            let matched = spaced != sentence && taken(&spaced)?.is_some_and(|end| end > before.len());
                             if matched && let Some(why) = refuses(&grammar, &rules, &spaced)? {
                                 problems.insert(format!("{}: {why}\n    {pattern:?}", model.spec.template.name));
                             }

@@ -101,7 +101,7 @@ impl TurnRules<'_> {
     /// the call, it opens only with the white space by which a text knows it.
     fn members(&mut self, members: Vec<(Expr, bool)>, alone: bool) -> Expr {
         let space = self.values.space(&mut self.builder);
-        let first = if alone && !self.values.spaced {
+        let first = if alone {
             let texts: Vec<Expr> = LAYOUTS.iter().map(|layout| self.builder.text(*layout)).collect();
             self.builder.choice(&texts)
         } else {
