@@ -61,8 +61,8 @@ pub(crate) struct Manner {
     pub(crate) white_space: WhiteSpace,
     /// Whether objects may have members that their schemas do not name, where the schemas do not say.
     pub(crate) open_objects: bool,
-    /// Whether names that are not known, and free white space, have any length, and these names are not compared with the known ones: for
-    /// an engine that looks through its vocabulary for each character of such a rule.
+    /// Whether names that are not known are not compared with the known ones, and free white space has any length: for an engine that looks
+    /// through its vocabulary for each character of such a rule.
     pub(crate) unlimited: bool,
     /// Whether the template breaks lines in values, and indents them.
     pub(crate) indents: bool,

@@ -15,9 +15,8 @@ pub(super) fn class(builder: &Builder, chars: &CharSet) -> Expr {
     }
 }
 
-/// A name that is not one of `known`, of at most `most` characters if there is a limit: the class of its first character, and of the
-/// others.
-pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2], most: Option<u32>) -> Expr {
+/// A name that is not one of `known`: the class of its first character, and of the others.
+pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class; 2]) -> Expr {
     if builder.manner().unlimited {
         let [first, others] = classes.map(|class| builder.class(class.clone()));
         return builder.read("$0 $1*", &[first, others]);
@@ -25,17 +24,11 @@ pub(super) fn other_than(builder: &mut Builder, known: &[&str], classes: [&Class
     let mut known: Vec<Vec<char>> = known.iter().map(|name| name.chars().collect()).collect();
     known.sort_unstable();
     known.dedup();
-    rest_of_other(builder, &known, 0, classes, most)
+    rest_of_other(builder, &known, 0, classes)
 }
 
 /// The rest of such a name, after `at` characters that all of `known` share.
-fn rest_of_other(
-    builder: &mut Builder,
-    known: &[Vec<char>],
-    at: usize,
-    classes: [&Class; 2],
-    most: Option<u32>,
-) -> Expr {
+fn rest_of_other(builder: &mut Builder, known: &[Vec<char>], at: usize, classes: [&Class; 2]) -> Expr {
     let class = classes[usize::from(at > 0)];
     let mut alternatives: Vec<Expr> = Vec::new();
     let mut firsts: Vec<char> = Vec::new();
@@ -45,17 +38,14 @@ fn rest_of_other(
     while let Some(&first) = known.get(from).and_then(|name| name.get(at)) {
         let end = known[from..].iter().position(|name| name.get(at) != Some(&first)).map_or(known.len(), |n| from + n);
         if class.contains(first) && at < DEPTH {
-            let rest = rest_of_other(builder, &known[from..end], at + 1, classes, most);
+            let rest = rest_of_other(builder, &known[from..end], at + 1, classes);
             alternatives.push(builder.sequence(&[builder.char(first), rest]));
         }
         firsts.push(first);
         from = end;
     }
     let other = Class::of(&firsts).negate().intersect(class);
-    alternatives.push(builder.sequence(&[
-        builder.class(other),
-        builder.repeat(classes[1].clone(), 0, most.map(|most| most.saturating_sub(1))),
-    ]));
+    alternatives.push(builder.sequence(&[builder.class(other), builder.many(classes[1].clone())]));
     if at > 0 && !complete {
         alternatives.push(Expr::EMPTY);
     }

@@ -11,7 +11,7 @@ use crate::free_text::LAYOUTS;
 use crate::syntax::{WhiteSpace, json_text};
 use crate::turn::{Offered, indents, layouts};
 
-/// The characters of a name or an id that is not known in advance, in a pattern.
+/// A name or an id that is not known in advance, in a pattern. A grammar has no limit; std::regex recurses for every character.
 const UNKNOWN: &str = r#"[^\x00-\x1f"'\\\x7f]{1,64}"#;
 
 /// The triggers of a grammar; none if no trigger can announce the calls safely.

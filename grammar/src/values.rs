@@ -33,11 +33,6 @@ pub(super) struct Values {
     pub(super) error: Option<(String, SchemaError)>,
 }
 
-/// The maximum length of a name that is not known in advance, in characters, if it has one.
-pub(super) fn name_limit(builder: &Builder) -> Option<u32> {
-    (!builder.manner().unlimited).then_some(64)
-}
-
 impl Values {
     pub(super) fn new(sorting: Option<Sorting>, layouts: Vec<String>) -> Self {
         Self { sorting, layouts, ..Self::default() }
@@ -153,8 +148,7 @@ impl Values {
 
     /// A name of characters of `class` that is not one of `known`.
     pub(super) fn other_than(&mut self, builder: &mut Builder, known: &[&str], class: &Class) -> Expr {
-        let most = name_limit(builder);
-        other_than(builder, known, [class, class], most)
+        other_than(builder, known, [class, class])
     }
 }
 
@@ -185,7 +179,7 @@ pub(super) fn no_string() -> Value {
 fn plain_string(builder: &mut Builder, name: &str, syntax: Syntax) -> Expr {
     let class =
         Class::ranges(&[('\0', '\u{1f}'), ('"', '"'), ('\'', '\''), ('\\', '\\'), ('\u{7f}', '\u{7f}')]).negate();
-    let inside = builder.rule(&format!("any-{name}"), builder.repeat(class, 1, name_limit(builder)));
+    let inside = builder.rule(&format!("any-{name}"), builder.some(class));
     builder.set_syntax(syntax);
     schema::quoted(builder, inside.into())
 }

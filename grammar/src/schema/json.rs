@@ -187,12 +187,10 @@ pub(super) fn any_key(builder: &mut Builder) -> Expr {
 
 /// A key that is not one of these, for a syntax other than JSON.
 pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
-    /// The maximum length of such a key.
-    const LONGEST: u32 = 64;
     let class = match builder.syntax() {
         Syntax::Raw { stop, .. } => {
             let [first, others] = bare(*stop);
-            let mut alternatives = vec![other_than(builder, known, [&first, &others], Some(LONGEST))];
+            let mut alternatives = vec![other_than(builder, known, [&first, &others])];
             if !known.contains(&"") {
                 alternatives.push(Expr::EMPTY);
             }
@@ -206,7 +204,7 @@ pub(super) fn other_key(builder: &mut Builder, known: &[&str]) -> Expr {
         }
         _ => unescaped(builder),
     };
-    let inside = other_than(builder, known, [&class, &class], Some(LONGEST));
+    let inside = other_than(builder, known, [&class, &class]);
     quoted(builder, inside)
 }
 

@@ -6,13 +6,12 @@ use super::{Call, Offered, Position, TurnRules};
 use crate::expr::{Class, Expr};
 use crate::graph::{Alternative, Piece};
 use crate::tool_rules::Written;
-use crate::values::name_limit;
 
 impl<'a> TurnRules<'a> {
     /// Any name, and the markers after it.
     pub(crate) fn any_name(&mut self, at: Position) -> Vec<Alternative> {
         let call = if self.state(at.state).hole == Some(Hole::Name) { Call::Any } else { at.call };
-        let name = Piece::Expr(self.builder.repeat(self.name_class(at.state), 1, name_limit(&self.builder)));
+        let name = Piece::Expr(self.builder.some(self.name_class(at.state)));
         let mut alternatives = Vec::new();
         for (marker, transition) in self.transitions(at) {
             let layout = if self.spaced_before(marker) { self.space() } else { Piece::Expr(Expr::EMPTY) };
@@ -35,7 +34,7 @@ impl<'a> TurnRules<'a> {
     /// A marker that repeats a name, with any name.
     pub(super) fn any_repeated_name(&self, state: StateId, marker: &Marker) -> Expr {
         let (before, after) = marker.around_name().unwrap_or_default();
-        let name = self.builder.repeat(self.name_class(state), 1, name_limit(&self.builder));
+        let name = self.builder.some(self.name_class(state));
         self.builder.sequence(&[self.builder.text(before), name, self.builder.text(after)])
     }
 

@@ -88,6 +88,8 @@ pub fn grammar(
 /// A request as grammars for all engines.
 pub struct All<'engine> {
     pub gbnf: Grammar,
+    /// Whether the other two let raw text be longer than it may be: they count the beginning of a marker as one character.
+    pub longer: bool,
     pub rules: Rules,
     pub tag: String,
     pub lark: String,
@@ -105,12 +107,14 @@ impl<'engine> All<'engine> {
     ) -> Result<Option<Self>, Failure> {
         let make = |target| grammar(parser, tools, options, target);
         let Some(gbnf) = make(Target::Gbnf)? else { return Ok(None) };
-        let text = |target| -> Result<String, Failure> { Ok(make(target)?.ok_or("nothing to constrain")?.text) };
-        let (tag, lark) = (text(Target::XGrammar)?, text(Target::Llguidance)?);
+        let of = |target| -> Result<Grammar, Failure> { Ok(make(target)?.ok_or("nothing to constrain")?) };
+        let (tag, lark) = (of(Target::XGrammar)?.text, of(Target::Llguidance)?);
+        let longer = lark.widened.iter().any(|wider| wider.what.keyword == "maxLength");
+        let lark = lark.text;
         let xgrammar = engines.xgrammar.compile(&tag).map_err(|why| format!("xgrammar: {why}\n{tag:.3000}"))?;
         let llguidance = engines.llguidance.compile(&lark).map_err(|why| format!("llguidance: {why}\n{lark:.3000}"))?;
         let rules = Rules::parse(&gbnf.text)?;
-        Ok(Some(Self { gbnf, rules, tag, lark, xgrammar, llguidance }))
+        Ok(Some(Self { gbnf, longer, rules, tag, lark, xgrammar, llguidance }))
     }
 
     /// Whether each engine takes a text as a whole: XGrammar, llguidance.
