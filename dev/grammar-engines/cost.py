@@ -187,7 +187,8 @@ def main(command: str, whole: bool) -> int:
             tag = ours(command, model, offered, "auto")
             assert tag, model
             (their_time, their_size, _), (our_time, our_size, _) = engine.compile(theirs), engine.compile(tag)
-            demand = xgrammar.get_model_structural_tag(name, tools=offered, tool_choice="required").model_dump_json()
+            # Without reasoning: any token is allowed there, so that the walk would never leave it.
+            demand = xgrammar.get_model_structural_tag(name, tools=offered, tool_choice="required", reasoning=False).model_dump_json()
             _, _, their_walk = engine.compile(demand)
             _, _, our_walk = engine.compile(ours(command, model, offered, "required") or "")
             their_masks, our_masks = engine.masks([their_walk, our_walk])

@@ -65,7 +65,7 @@ impl Builder {
         self.choice(&alternatives)
     }
 
-    fn may_be_empty(&self, expr: Expr) -> bool {
+    pub(super) fn may_be_empty(&self, expr: Expr) -> bool {
         self.empty_within(expr, &mut Vec::new())
     }
 

@@ -167,6 +167,12 @@ impl Class {
         Self { negated: false, ranges: common }
     }
 
+    /// The code points that are in one of both classes.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self::ranges(&[self.positive(), other.positive()].concat())
+    }
+
     /// Whether the class has no code points.
     pub fn is_empty(&self) -> bool {
         self.positive().is_empty()

@@ -7,6 +7,7 @@
 //! templates write.
 
 mod ebnf;
+mod strings;
 
 use crate::builder::Builder;
 use crate::expr::Expr;

@@ -103,7 +103,7 @@ fn escape(builder: &mut Builder) -> RuleId {
 /// advance for the tokens of a vocabulary ends with a rule, and most tokens have several code points.
 fn one(builder: &mut Builder, more: &[(char, char)]) -> Expr {
     let plain = unescaped(builder);
-    let plain = if more.is_empty() { plain } else { Class::ranges(&[&plain.positive(), more].concat()) };
+    let plain = if more.is_empty() { plain } else { plain.union(&Class::ranges(more)) };
     let plain = builder.class(plain);
     if let Syntax::Raw { .. } = builder.syntax() {
         return plain;
@@ -162,7 +162,8 @@ fn bare(stop: char) -> [Class; 2] {
 
 /// One more word of a key without quotes, with the white space before it.
 fn another_word(builder: &mut Builder, others: Expr) -> Expr {
-    builder.rule("raw-words", builder.read("[ \t\n\r]{1,20} $0+", &[others])).into()
+    let words = if builder.manner().unlimited { "[ \t\n\r]+ $0+" } else { "[ \t\n\r]{1,20} $0+" };
+    builder.rule("raw-words", builder.read(words, &[others])).into()
 }
 
 /// Whether a name can be written without quotes.

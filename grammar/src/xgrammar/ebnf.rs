@@ -14,6 +14,8 @@ use crate::free_text::{FreeText, TextPart};
 use crate::special_tokens::{SpecialToken, Tokens};
 use crate::write;
 
+use super::strings::{Characters, Strings};
+
 /// The grammar of an expression: the rule `root`, and the rules that it needs.
 pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
     // A free text is a macro; its states are not needed.
@@ -24,7 +26,7 @@ pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
         tokens: builder.tokens(),
         numbers,
         texts: Vec::new(),
-        strings: Vec::new(),
+        strings: Strings::of(builder, root),
         out: String::new(),
     };
     writer.rule("root", root);
@@ -36,12 +38,7 @@ pub(super) fn grammar(builder: &Builder, root: Expr) -> String {
             None => writer.rule(&name, rule.expr.unwrap_or(Expr::NOTHING)),
         }
     }
-    // Writing one may need another.
-    let mut number = 0;
-    while let Some(one) = writer.strings.get(number).cloned() {
-        writer.string(number, &one);
-        number += 1;
-    }
+    (0..writer.strings.all.len()).for_each(|number| writer.string(number));
     writer.out
 }
 
@@ -57,8 +54,7 @@ struct Writer<'b> {
     numbers: HashMap<RuleId, usize>,
     /// What the free texts that have a rule already cannot contain, and their maximum lengths.
     texts: Vec<(Vec<String>, Option<u32>)>,
-    /// What the strings of characters repeat, each of which has a rule.
-    strings: Vec<Vec<Expr>>,
+    strings: Strings<'b>,
     out: String,
 }
 
@@ -122,15 +118,8 @@ impl Writer<'_> {
             ExprKind::Choice(parts) if parts.is_empty() => self.nothing(),
             ExprKind::Sequence(parts) => self.list(&parts, " ", item),
             ExprKind::Choice(parts) => self.list(&parts, " | ", item),
+            ExprKind::Repeat(_) if self.string_of(&[expr]).is_some() => {}
             ExprKind::Repeat(Repeat { body, min, max }) => {
-                if let Some(one) = self.characters(body).filter(|_| max.is_none() && min == 0) {
-                    let number = self.strings.iter().position(|known| *known == one).unwrap_or(self.strings.len());
-                    if number == self.strings.len() {
-                        self.strings.push(one);
-                    }
-                    let _ = write!(self.out, "s{number}");
-                    return;
-                }
                 let nested = matches!(self.builder.kind(body), ExprKind::Repeat(_));
                 self.out.push_str(if nested { "(" } else { "" });
                 self.expr(body, true);
@@ -140,33 +129,46 @@ impl Writer<'_> {
         }
     }
 
-    /// The alternatives of one character of a string, if an expression is that: a class, or something else such as an escape.
-    fn characters(&self, one: Expr) -> Option<Vec<Expr>> {
-        let one = match self.builder.kind(one) {
-            ExprKind::Rule(rule) => self.builder.get(rule)?.expr?,
-            _ => one,
-        };
-        let ExprKind::Choice(parts) = self.builder.kind(one) else { return None };
-        let has_class = parts.iter().any(|part| matches!(self.builder.kind(*part), ExprKind::Class(_)));
-        has_class.then(|| parts.to_vec())
+    /// Refers to the string with which parts of a sequence begin, and says how many of them it has.
+    fn string_of(&mut self, parts: &[Expr]) -> Option<usize> {
+        let (number, length) = self.strings.at(parts)?;
+        let _ = write!(self.out, "s{number}");
+        Some(length)
     }
 
-    /// A string of characters as a rule that calls itself. The engine computes the masks of its states in advance. It does not for `*` of
-    /// alternatives: there, each token of the vocabulary is tried at each step, which takes a thousand times as long.
-    fn string(&mut self, number: usize, one: &[Expr]) {
+    fn string(&mut self, number: usize) {
+        let Some(Characters { one, end, after }) = self.strings.all.get(number) else { return };
+        let (one, end, after) = (one.clone(), end.unwrap_or(Expr::EMPTY), after.clone());
         let _ = write!(self.out, "s{number} ::= ");
+        self.expr(end, true);
         for part in one {
-            self.expr(*part, true);
-            let _ = write!(self.out, " s{number} | ");
+            self.out.push_str(" | ");
+            self.expr(part, true);
+            let _ = write!(self.out, " s{number}");
         }
-        self.out.push_str("\"\"\n");
+        if !after.is_empty() && !after.clone().negate().is_empty() {
+            self.out.push_str(" (= ");
+            self.class(&after);
+            self.out.push(')');
+        }
+        self.out.push('\n');
     }
 
     fn list(&mut self, parts: &[Expr], between: &str, item: bool) {
         self.out.push_str(if item { "(" } else { "" });
+        let mut within = 0..0;
         for (number, part) in parts.iter().enumerate() {
+            if within.contains(&number) {
+                continue;
+            }
             if number > 0 {
                 self.out.push_str(between);
+            }
+            if between == " "
+                && let Some(length) = self.string_of(&parts[number..])
+            {
+                within = number..number + length;
+                continue;
             }
             let bare =
                 between != " " && matches!(self.builder.kind(*part), ExprKind::Sequence(parts) if parts.len() > 1);
