@@ -160,8 +160,7 @@ def converse(url: str, api: str, stream: bool, rewrites: bool) -> tuple[int, int
         # llama.cpp computes the last id of a prompt anew.
         if kept < before[0] - 1 and not rewrites:
             wrong.append(f"request {number}: {kept} ids were kept of the {before[0]} of the prompt before it")
-        # In Responses, an answer that was cut off before its first text is no item, so the next prompt lacks its turn.
-        before = (prompt, written) if said else (0, 0)
+        before = (prompt, written)
         body[history] += said
     return answered, as_sampled, wrong
 

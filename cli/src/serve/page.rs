@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use unjinja_dynamic::{Status, Target};
 use unjinja_server::http::{
-    Config, GrammarUse, Models, SpelledMarkers, Unenforced, UpstreamApi, UpstreamFacts, UpstreamServer,
+    Config, GrammarUse, Models, ServedModel, SpelledMarkers, Unenforced, UpstreamApi, UpstreamFacts, UpstreamServer,
 };
 use unjinja_spec::ToolFormat;
 
@@ -30,9 +30,18 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
             }
             (false, false, _) => "; the template does not print tools: requests with tools are refused",
         };
+        let thinks = match thinks(served, config.thinking) {
+            Some(true) => "; thinks where a request does not say (--thinking)",
+            Some(false) => "; does not think where a request does not say (--thinking)",
+            None => "",
+        };
         let ids = if served.sends_ids() { "; prompts go as token ids" } else { "" };
-        let _ =
-            writeln!(page, "model {}: template from {}; {status}; {calls}{tools}{ids}", served.name(), served.origin());
+        let _ = writeln!(
+            page,
+            "model {}: template from {}; {status}; {calls}{tools}{thinks}{ids}",
+            served.name(),
+            served.origin()
+        );
         let watched: Vec<&str> = served.watched_tokens().into_iter().collect();
         if config.markers != SpelledMarkers::Trust && !watched.is_empty() {
             let (first, more) = watched.split_at(watched.len().min(NAMED));
@@ -61,6 +70,15 @@ pub(super) fn of(config: &Config, facts: &UpstreamFacts, models: &Models) -> Str
         }
     };
     page
+}
+
+/// Whether the model thinks where a request does not say. `None` if no prompt of the template shows it.
+fn thinks(served: &ServedModel, chosen: Option<bool>) -> Option<bool> {
+    let entries = &served.model().parser().program().entries;
+    let default = entries.iter().find(|entry| entry.thinking.is_none())?;
+    let mut same = entries.iter().filter(|entry| entry.text == default.text).filter_map(|entry| entry.thinking);
+    let (first, second) = (same.next()?, same.next());
+    chosen.or(Some(first).filter(|_| second.is_none()))
 }
 
 fn about(page: &mut String, facts: &UpstreamFacts) {

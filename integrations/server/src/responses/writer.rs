@@ -215,8 +215,8 @@ impl ResponseWriter {
         };
         let mut events = Vec::new();
         self.end_items(status, &mut events);
-        if self.output.is_empty() && why.is_none() {
-            // Clients expect a message.
+        if self.output.is_empty() {
+            // Clients expect a message, and send it back, so that the next prompt has its turn.
             self.open_text(TextForm::Answer, &mut events);
             self.end_items(status, &mut events);
         }
