@@ -77,6 +77,14 @@ impl SourceError {
         Self::new(path, SourceErrorKind::Ambiguous, problem)
     }
 
+    /// The only template of a model has a name of its own.
+    pub(crate) fn no_default(path: &Path, name: &str) -> Self {
+        let shown = path.display();
+        let problem =
+            format!("the model has no default template, only one named {name}: choose it, as in {shown}#{name}");
+        Self::new(path, SourceErrorKind::Ambiguous, problem)
+    }
+
     /// A name that is no path.
     pub(crate) fn unknown(path: &Path) -> Self {
         let name = path.to_string_lossy();

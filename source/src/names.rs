@@ -17,7 +17,7 @@ pub(crate) const ADDITIONAL: &str = "additional_chat_templates";
 const OF_TEMPLATES: [&str; 2] = ["templates", "chat_templates"];
 
 /// The variant that adds nothing to a name.
-const DEFAULT: &str = "default";
+pub(crate) const DEFAULT: &str = "default";
 
 /// Splits `PATH#NAME` into the path of a file and the name of one of its templates.
 ///

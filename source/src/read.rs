@@ -55,7 +55,14 @@ impl Source {
         if sources.iter().filter(|source| names::variant_of_file(&source.path).is_none()).count() == 1 {
             sources.retain(|source| names::variant_of_file(&source.path).is_none());
         }
+        let named = |source: &Source| names::variant_of_file(&source.path).filter(|name| name != names::DEFAULT);
         match (sources.pop(), sources.is_empty()) {
+            // As in `transformers`, a template with a name of its own is no default.
+            (Some(source), true)
+                if split_variant(given).1.is_none() && given != source.path && named(&source).is_some() =>
+            {
+                Err(SourceError::no_default(given, &named(&source).unwrap_or_default()))
+            }
             (Some(source), true) => Ok(source),
             (Some(last), false) => {
                 let path = last.path.clone();

@@ -282,6 +282,8 @@ fn one_template_of_a_folder() -> Done {
             ("Own/chat_template.jinja", "J"),
             ("Own/other.jinja", "not read"),
             ("Own/additional_chat_templates/rag.jinja", "R"),
+            ("Lone/tokenizer_config.json", r#"{"chat_template": "not read"}"#),
+            ("Lone/additional_chat_templates/rag.jinja", "L"),
             ("One/plain.jinja", "P"),
             ("Two/a.jinja", "A"),
             ("Two/b.jinja", "B"),
@@ -291,6 +293,11 @@ fn one_template_of_a_folder() -> Done {
     let read = |name: &str| Source::read_one(root.join(name)).map_err(|error| error.problem().to_owned());
     let text = |name: &str| read(name).map(|source| source.text);
     assert_eq!([text("Own"), text("Own#rag"), text("One")], ["J", "R", "P"].map(|text| Ok(text.to_owned())));
+    assert_eq!(
+        [text("Lone#rag"), text("Lone/additional_chat_templates/rag.jinja")],
+        ["L", "L"].map(|text| Ok(text.to_owned()))
+    );
+    assert!(text("Lone").unwrap_err().starts_with("the model has no default template, only one named rag: choose it"));
     assert!(
         text("Two").unwrap_err().starts_with("this is a folder, and one template is needed: name the file, such as ")
     );

@@ -19,7 +19,7 @@ use crate::tools::tools_of;
 /// The messages of a conversation as JSON. A `Message` is handed over in OpenAI's form; this is the only place that does so.
 pub(crate) fn messages_of(messages: &Bound<'_, PyAny>) -> PyResult<Value> {
     if !(messages.is_instance_of::<PyList>() || messages.is_instance_of::<PyTuple>()) {
-        let value = json::from_python(messages, "messages", RequestError::new_err)?;
+        let value = json::exact_from_python(messages, "messages", RequestError::new_err)?;
         return if value.is_array() {
             Ok(value)
         } else {
@@ -34,7 +34,7 @@ pub(crate) fn messages_of(messages: &Bound<'_, PyAny>) -> PyResult<Value> {
             list.push(message.get().in_conversation(&mut call_ids)?);
             continue;
         }
-        let value = json::from_python(&message, &format!("messages[{index}]"), RequestError::new_err)?;
+        let value = json::exact_from_python(&message, &format!("messages[{index}]"), RequestError::new_err)?;
         let calls = value.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
         call_ids.extend(calls.map(|call| call.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()));
         list.push(value);
@@ -121,7 +121,7 @@ impl<'m> Reads<'m> {
                 conversation = conversation.clock(clock_of(&value)?);
                 continue;
             }
-            let value = json::from_python(&value, &name, RequestError::new_err)?;
+            let value = json::exact_from_python(&value, &name, RequestError::new_err)?;
             conversation = conversation.variable(name, value);
         }
         Ok(conversation)

@@ -83,7 +83,7 @@ impl Encoded {
                 return Err(RequestError::new_err(text));
             }
         }
-        let messages = json::from_python(messages, "messages", RequestError::new_err)?;
+        let messages = json::exact_from_python(messages, "messages", RequestError::new_err)?;
         Ok(Self { ids, labels: labels_of(labels), offsets, text, messages, spelled })
     }
 

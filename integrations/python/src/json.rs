@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
+use unjinja_spec::BIG_INTEGER;
 
 /// How deep lists and objects may be nested.
 const MAX_DEPTH: usize = 128;
@@ -13,11 +14,21 @@ const MAX_DEPTH: usize = 128;
 /// that are texts. An object with `model_dump`, as pydantic's have, is dumped. `what` names the value in errors, and `error` makes
 /// the exception.
 pub(crate) fn from_python<E: Fn(String) -> PyErr>(value: &Bound<'_, PyAny>, what: &str, error: E) -> PyResult<Value> {
-    Reader { error }.read(value, what, 0)
+    Reader { error, exact: false }.read(value, what, 0)
+}
+
+/// The same for what a template is given: an integer beyond 64 bits keeps its digits.
+pub(crate) fn exact_from_python<E: Fn(String) -> PyErr>(
+    value: &Bound<'_, PyAny>,
+    what: &str,
+    error: E,
+) -> PyResult<Value> {
+    Reader { error, exact: true }.read(value, what, 0)
 }
 
 struct Reader<E> {
     error: E,
+    exact: bool,
 }
 
 impl<E: Fn(String) -> PyErr> Reader<E> {
@@ -105,6 +116,7 @@ impl<E: Fn(String) -> PyErr> Reader<E> {
         }
         match value.extract::<u64>() {
             Ok(number) => Ok(Value::from(number)),
+            Err(_) if self.exact => Ok(json!({BIG_INTEGER: value.str()?.to_str()?})),
             Err(_) => self.error(place, "the number does not fit into 64 bits; pass it as a float or as a text"),
         }
     }

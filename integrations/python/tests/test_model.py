@@ -103,6 +103,13 @@ def test_ids_that_the_model_wrote_are_kept_and_counted_on() -> None:
     assert later == "functions.get_weather:1"
 
 
+def test_integers_of_earlier_calls_keep_their_digits(qwen3: Model) -> None:
+    many = 10**37 + 1
+    call = {"type": "function", "function": {"name": "count", "arguments": {"of": many, "less": [-many]}}}
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    assert f'{{"of": {many}, "less": [{-many}]}}' in qwen3.render(messages)
+
+
 def test_variables_of_the_template_and_thinking(qwen3: Model) -> None:
     messages = [{"role": "user", "content": "Rain?"}]
     off = qwen3.render(messages, thinking=False)
