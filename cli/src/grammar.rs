@@ -27,7 +27,8 @@ pub(crate) struct Arguments {
     #[arg(long = "engine", value_name = "ENGINE", value_enum, default_value = "gbnf")]
     target: Engine,
     /// A special token that the grammar names as a token instead of spelling its text: its text, or TEXT=ID with its number in
-    /// the vocabulary. May be given several times; GBNF spells all tokens.
+    /// the vocabulary. May be given several times; GBNF spells all tokens. Without it, a grammar for llguidance names the tokens that
+    /// `tokenizer.json` beside the template has.
     #[arg(long = "special-token", value_name = "TEXT[=ID]", value_parser = special_token)]
     special_tokens: Vec<SpecialToken>,
     /// The tools that are offered: a JSON file in OpenAI's form. Without it: any tool with any arguments.
@@ -91,8 +92,18 @@ pub(crate) fn run(arguments: &Arguments, ui: Ui) -> Done {
     };
     let options = options(arguments)?;
     let found = |error: GrammarError| Failure::Found(error.to_string());
-    let parser = arguments.reader.parser()?;
-    let grammar = unjinja_grammar::grammar(parser.program(), tools.as_ref(), &options).map_err(found)?;
+    let model = arguments.reader.loaded()?.model().map_err(|error| Failure::Found(error.to_string()))?;
+    let grammar = match &tools {
+        Some(tools) => model.grammar(tools, &options),
+        None => model.grammar_for_any(&options),
+    };
+    let grammar = grammar.map_err(found)?;
+    if options.lacks_tokens() && model.named_tokens().is_empty() && !grammar.preserved_tokens.is_empty() {
+        let next = "put the model's tokenizer.json beside the template, or give --special-token";
+        ui.remark(&format!(
+            "llguidance keeps tokens apart from text, and they are not known here: they are spelled; {next}"
+        ));
+    }
     print(&grammar, arguments.format, ui)
 }
 

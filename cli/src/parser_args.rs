@@ -144,15 +144,20 @@ impl ReaderArgs {
 
     /// The parser that the flags name, and the spec that it was made from.
     pub(crate) fn parser_and_spec(&self) -> Result<(Interpreter, FormatSpec), Failure> {
-        let loaded = match (&self.template, self.parser.named()?) {
-            (_, Some(named)) => named,
-            (Some(path), None) => log::load(&self.parser.loader(), Input::file(path))?,
+        let loaded = self.loaded()?;
+        Ok((interpreted(&loaded.spec)?, loaded.spec))
+    }
+
+    /// What the flags name.
+    pub(crate) fn loaded(&self) -> Result<Loaded, Failure> {
+        match (&self.template, self.parser.named()?) {
+            (_, Some(named)) => Ok(named),
+            (Some(path), None) => Ok(log::load(&self.parser.loader(), Input::file(path))?),
             (None, None) => {
                 let message = "say which format the output has: --model NAME, --template TEMPLATE or --spec FILE";
-                return Err(Failure::Input(message.to_owned()));
+                Err(Failure::Input(message.to_owned()))
             }
-        };
-        Ok((interpreted(&loaded.spec)?, loaded.spec))
+        }
     }
 }
 

@@ -3,8 +3,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "grammar")]
+use std::sync::OnceLock;
 
 use unjinja_codegen::{LowerError, interpreter};
+#[cfg(feature = "grammar")]
+use unjinja_grammar::SpecialToken;
 use unjinja_render::Template;
 use unjinja_runtime::{BorrowedMessage, ChatParser, Chunk, Interpreter, Message, Options, Stream, parse};
 use unjinja_spec::{FormatSpec, Status};
@@ -12,6 +16,8 @@ use unjinja_spec::{FormatSpec, Status};
 use crate::cache::CacheUse;
 use crate::conversation::Conversation;
 use crate::error::ModelError;
+#[cfg(feature = "grammar")]
+use crate::grammars::named_tokens;
 use crate::missing::{Missing, missing};
 use crate::overlays::Correction;
 use crate::prompt::{LabelledPrompt, turn_of};
@@ -45,6 +51,9 @@ struct ModelInner {
     renderer: Option<Renderer>,
     corrections: Vec<Correction>,
     cache: CacheUse,
+    /// What llguidance keeps apart from text, once a grammar has needed it.
+    #[cfg(feature = "grammar")]
+    named: OnceLock<Vec<SpecialToken>>,
 }
 
 impl Model {
@@ -55,7 +64,24 @@ impl Model {
         cache: CacheUse,
     ) -> Result<Self, LowerError> {
         let parser = parser_of(&spec)?;
-        Ok(Self(Arc::new(ModelInner { spec, parser, renderer, corrections, cache })))
+        Ok(Self(Arc::new(ModelInner {
+            spec,
+            parser,
+            renderer,
+            corrections,
+            cache,
+            #[cfg(feature = "grammar")]
+            named: OnceLock::new(),
+        })))
+    }
+
+    /// The tokens of the format's markers that llguidance keeps apart from text, as the files beside the template say. A grammar for it
+    /// names them, unless its options give special tokens.
+    #[cfg(feature = "grammar")]
+    pub fn named_tokens(&self) -> &[SpecialToken] {
+        let find =
+            || self.0.renderer.as_ref().map(|renderer| named_tokens(&renderer.source, &self.0.spec.tokens.preserved));
+        self.0.named.get_or_init(|| find().unwrap_or_default())
     }
 
     /// The name of the model's spec: lower-case letters, digits and `_`. It is made from the file's name unless
@@ -86,7 +112,7 @@ impl Model {
 
     /// The text of the template; `None` if the model was made from a spec alone.
     pub fn template(&self) -> Option<&str> {
-        self.0.renderer.as_ref().map(Renderer::text)
+        self.0.renderer.as_ref().map(|renderer| renderer.source.text.as_str())
     }
 
     /// The template, parsed, with the special tokens that it writes: what [`verify`](unjinja_analyzer::verify) and other tools of the
@@ -109,7 +135,7 @@ impl Model {
     ///
     /// [`Loader::tokens`]: crate::Loader::tokens
     pub fn knows_tokens(&self) -> bool {
-        self.0.renderer.as_ref().is_some_and(Renderer::knows_tokens)
+        self.0.renderer.as_ref().is_some_and(|renderer| renderer.source.knows_tokens())
     }
 
     fn renderer(&self) -> Result<&Renderer, ModelError> {

@@ -14,10 +14,8 @@ use crate::error::ModelError;
 use crate::prompt::LabelledPrompt;
 
 pub(crate) struct Renderer {
-    file: String,
-    text: String,
+    pub(crate) source: Source,
     tokens: SpecialTokens,
-    knows_tokens: bool,
     limits: Limits,
     parsed: OnceLock<Result<Template, TemplateError>>,
 }
@@ -25,21 +23,12 @@ pub(crate) struct Renderer {
 impl Renderer {
     /// The renderer of this template. `tokens` are all special tokens that are known, from wherever.
     pub(crate) fn new(source: Source, tokens: SpecialTokens, limits: Limits) -> Self {
-        let knows_tokens = source.knows_tokens();
-        Self { file: source.file(), text: source.text, tokens, knows_tokens, limits, parsed: OnceLock::new() }
-    }
-
-    pub(crate) fn knows_tokens(&self) -> bool {
-        self.knows_tokens
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+        Self { source, tokens, limits, parsed: OnceLock::new() }
     }
 
     pub(crate) fn template(&self) -> Result<&Template, ModelError> {
         let parse = || {
-            let template = Template::parse(&self.file, &self.text)?;
+            let template = Template::parse(&self.source.file(), &self.source.text)?;
             let template = template.with_tokens(self.tokens.clone()).with_integer_key(BIG_INTEGER);
             Ok(template.with_limits(self.limits.clone()))
         };

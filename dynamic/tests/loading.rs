@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use unjinja_dynamic::{
     ChatParser, Conversation, FormatSpec, GrammarOptions, Input, KnownOverlay, Loader, Model, ModelError, Options,
-    Origin, Overlay, Reason, Source, SpecialTokens, Status, ToolChoice, Tools, Unparsed,
+    Origin, Overlay, Reason, Source, SpecialToken, SpecialTokens, Status, Target, ToolChoice, Tools, Unparsed,
 };
 use unjinja_spec::MarkerKey;
 use unjinja_testkit::{Failure, root};
@@ -437,5 +437,30 @@ fn an_overlay_knows_the_end_of_a_call_that_a_copy_of_the_template_hides() -> Res
     let call = "<|channel|>commentary to=functions.now <|constrain|>json<|message|>{}<|call|>";
     let message = parser.parse(call.into(), &Options::new());
     assert_eq!((message.tool_calls.len(), &*message.content), (1, ""));
+    Ok(())
+}
+
+/// llguidance keeps tokens apart from text, so its grammars name those that the tokenizer has.
+#[test]
+fn llguidance_gets_the_tokens_of_the_tokenizer() -> Result<(), Failure> {
+    let folder = folder("llguidance")?;
+    fs::copy(root().join("templates/qwen3.jinja"), folder.join("chat_template.jinja"))?;
+    let lark = GrammarOptions::new().target(Target::Llguidance);
+    let asked = |options: &GrammarOptions| -> Result<Vec<String>, Failure> {
+        let grammar = Model::from_file(&folder)?.grammar_for_any(options)?.text;
+        let named = ["<[7]>", "<[8]>", "<[9]>", "<tool_call>"];
+        let lines = grammar.lines().filter(|line| !line.starts_with("//")).collect::<String>();
+        Ok(named.into_iter().filter(|text| lines.contains(text)).map(str::to_owned).collect())
+    };
+    assert_eq!(asked(&lark)?, [""; 0]);
+    let token = |content: &str, special: bool| json!({"content": content, "special": special});
+    let decoder =
+        json!({"7": token("<tool_call>", false), "9": token("<|im_end|>", true), "3": token("<other>", true)});
+    fs::write(folder.join("tokenizer_config.json"), json!({"added_tokens_decoder": decoder}).to_string())?;
+    assert_eq!(asked(&lark)?, ["<[7]>", "<[9]>"]);
+    let added = json!({"id": 8, "content": "</think>", "special": false});
+    fs::write(folder.join("tokenizer.json"), json!({"added_tokens": [added], "model": {"vocab": {}}}).to_string())?;
+    assert_eq!(asked(&lark)?, ["<[8]>"]);
+    assert_eq!(asked(&lark.special_tokens([SpecialToken::new("<tool_call>")]))?, ["<tool_call>"]);
     Ok(())
 }

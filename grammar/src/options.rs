@@ -43,6 +43,8 @@ pub struct GrammarOptions {
     pub(crate) thinking: Option<bool>,
     /// Makes grammars for another engine than llama.cpp.
     pub(crate) engine: Option<engine::Make>,
+    /// Whether the engine keeps special tokens apart from text.
+    pub(crate) keeps_apart: bool,
     pub(crate) special_tokens: Vec<SpecialToken>,
 }
 
@@ -57,6 +59,7 @@ impl Default for GrammarOptions {
             turn: Options::new(),
             thinking: None,
             engine: None,
+            keeps_apart: false,
             special_tokens: Vec::new(),
         }
     }
@@ -141,6 +144,7 @@ impl GrammarOptions {
     #[inline]
     pub fn target(mut self, target: Target) -> Self {
         self.engine = engine::of(target);
+        self.keeps_apart = target == Target::Llguidance;
         self
     }
 
@@ -149,5 +153,10 @@ impl GrammarOptions {
     pub fn special_tokens(mut self, tokens: impl IntoIterator<Item = SpecialToken>) -> Self {
         self.special_tokens = tokens.into_iter().collect();
         self
+    }
+
+    /// Whether the engine, llguidance, keeps special tokens apart from text, and none are given. Who knows the tokenizer gives them then.
+    pub fn lacks_tokens(&self) -> bool {
+        self.keeps_apart && self.special_tokens.is_empty()
     }
 }

@@ -89,6 +89,11 @@ impl Source {
         }
     }
 
+    /// A file of the same model with this name, whether it exists or not.
+    pub fn sibling(&self, name: &str) -> PathBuf {
+        names::model_folder(&self.path).join(name)
+    }
+
     /// Where corrections to the template's spec are looked for, whether the file exists or not: `FILE.overlay.toml` for
     /// `FILE.jinja`, and `NAME.overlay.toml` in the same folder for templates in other files.
     pub fn overlay(&self) -> PathBuf {

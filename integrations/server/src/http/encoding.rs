@@ -97,11 +97,6 @@ impl Encoding {
         control.find(|(_, known)| *known == text).map(|(id, _)| id)
     }
 
-    /// Whether a text is a control token.
-    pub(crate) fn is_control(&self, text: &str) -> bool {
-        self.control_id(text).is_some()
-    }
-
     /// The token of an id; `None` if there is no such id.
     pub(crate) fn token(&self, id: u32) -> Option<Token<'_>> {
         let vocabulary = self.encoder.vocabulary();

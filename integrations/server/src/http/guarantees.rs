@@ -1,7 +1,7 @@
 //! The guarantees that a request asks for, and whether they can be enforced: by the upstream with a grammar, or by the parser, which
 //! delivers no call that the request does not allow. A guarantee that cannot be enforced is refused.
 
-use unjinja_dynamic::{Grammar, ModelError};
+use unjinja_dynamic::{Grammar, ModelError, SpecialToken};
 
 use super::config::{GrammarUse, Unenforced, UpstreamApi, UpstreamConfig};
 use super::models::ServedModel;
@@ -35,7 +35,11 @@ pub(crate) fn constrain(
     if !wanted {
         return without("the upstream gets no grammar");
     }
-    let options = prepared.grammar.clone().target(upstream.engine);
+    let mut options = prepared.grammar.clone().target(upstream.engine);
+    if let Some(encoding) = served.encoding.as_ref().filter(|_| options.lacks_tokens()) {
+        let named = |text: &String| Some(SpecialToken::with_id(text, encoding.control_id(text)?));
+        options = options.special_tokens(served.model.spec().tokens.preserved.iter().filter_map(named));
+    }
     let made = served.model.grammar(&prepared.callable, &options);
     let mut grammar = made.map_err(|error| ApiError::invalid("", error, "change the tools or the response format"))?;
     let mut unchecked: Vec<String> = Vec::new();

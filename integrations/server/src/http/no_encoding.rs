@@ -38,7 +38,7 @@ impl Encoding {
         match self.0 {}
     }
 
-    pub(crate) fn is_control(&self, _: &str) -> bool {
+    pub(crate) fn control_id(&self, _: &str) -> Option<u32> {
         match self.0 {}
     }
 

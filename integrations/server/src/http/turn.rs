@@ -145,7 +145,8 @@ impl TurnReader {
         };
         let Self { stream, reply, message, begun, tokens, .. } = self;
         let mut emit = |token: Token<'_>| stream.push_token(token, |event| pass_on(event, begun, message, reply, out));
-        let is_special = |text: &str| tokens.as_ref().is_some_and(|tokens| tokens.encoding().is_control(text));
+        let is_special =
+            |text: &str| tokens.as_ref().is_some_and(|tokens| tokens.encoding().control_id(text).is_some());
         // The parser gets the end of the turn all the same: the white space before it is then no part of the answer.
         let text = text.filter(|text| self.finish == Finish::Stop && self.model_stops.contains(text));
         let by_text =
