@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::Response;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use unjinja_dynamic::MissingKind;
 
-use super::budget::HeldBody;
+use super::budget::{HeldBody, estimate};
 use super::choices::Choices;
 use super::config::{Config, MissingParts};
 use super::deliver::{Begun, report, streamed, whole};
@@ -19,6 +19,7 @@ use super::fields::{self, Told};
 use super::guarantees::{Constraint, constrain, refused as not_rendered};
 use super::guard::{Guard, Trace};
 use super::log::{LogLine, SPELLED, SPELLED_AS_TEXT};
+use super::memory::Named;
 use super::models::ServedModel;
 use super::refusal::{Refusal, json_response, refused};
 use super::reply::{Api, Reply, ReplyOptions, Responses};
@@ -75,14 +76,14 @@ pub(crate) async fn count(state: Arc<State>, api: Api, guard: Guard, body: HeldB
 }
 
 async fn counted(state: &Arc<State>, api: Api, body: HeldBody) -> Result<u64, Refusal> {
-    let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
+    let ((mut value, named), room) = parsed(state, api, body.bytes).await?;
+    let shared = state.clone();
     let (Asked { served, prepared, .. }, room) = aside(room, move || {
-        let mut value = parse(&body.bytes)?;
         // A count has no such field, and an answer needs it.
         if let Some(fields) = value.as_object_mut().filter(|_| api == Api::Anthropic) {
             fields.insert("max_tokens".to_owned(), 1.into());
         }
-        read(&shared, api, value)
+        read(&shared, api, value, named)
     })
     .await?;
     let adds_bos = state.upstream.adds_bos().await;
@@ -105,9 +106,10 @@ pub(crate) async fn begin(
     trace: Trace,
     body: HeldBody,
 ) -> Result<Begun, Refusal> {
-    let (shared, room) = (state.clone(), state.budget.work(&body.bytes).await?);
+    let ((value, named), room) = parsed(state, api, body.bytes).await?;
+    let shared = state.clone();
     let (Asked { served, prepared, include_usage, responses, custom, mut told }, room) =
-        aside(room, move || read(&shared, api, parse(&body.bytes)?)).await?;
+        aside(room, move || read(&shared, api, value, named)).await?;
     let adds_bos = state.upstream.adds_bos().await;
     let (shared, served_model) = (state.clone(), served.clone());
     let rendered = aside(room, move || render(prepared, &served_model, adds_bos, &shared.config)).await?;
@@ -157,8 +159,33 @@ pub(crate) async fn aside<T: Send + 'static>(
     done.await.map_err(|_| ApiError::new(500, "the prompt could not be made"))?
 }
 
+/// A request, and what it names of the conversation that is kept, with the room that both take.
+pub(super) async fn parsed(
+    state: &Arc<State>,
+    api: Api,
+    bytes: Bytes,
+) -> Result<((Value, Option<Named>), Room), ApiError> {
+    let (shared, room) = (state.clone(), state.budget.work(&bytes).await?);
+    let (found, room) = aside(room, move || {
+        let value = parse(&bytes)?;
+        let longest = shared.config.limits.body;
+        let named = if api == Api::Responses { shared.memory.named(&value, longest)? } else { None };
+        let more = named.as_ref().map_or(0, Named::estimate);
+        let all = if more == 0 { 0 } else { more.saturating_add(estimate(&bytes)) };
+        Ok((value, named, all))
+    })
+    .await?;
+    let (value, named, all) = found;
+    if all == 0 {
+        return Ok(((value, named), room));
+    }
+    // Given back first: two requests that wait for each other would never end.
+    drop(room);
+    Ok(((value, named), state.budget.room(all).await?))
+}
+
 /// Reads a request.
-fn read(state: &State, api: Api, mut value: Value) -> Result<Asked, ApiError> {
+fn read(state: &State, api: Api, mut value: Value, named: Option<Named>) -> Result<Asked, ApiError> {
     let ignored = fields::leave_out(&mut value, &state.config.ignore_fields);
     let name = value.get("model").and_then(|name| name.as_str()).unwrap_or_default();
     let served = state.now().models.get(name)?.clone();
@@ -186,7 +213,7 @@ fn read(state: &State, api: Api, mut value: Value) -> Result<Asked, ApiError> {
         }
         Api::Responses => {
             let previous = value["previous_response_id"].clone();
-            let keep = state.memory.resolve(&mut value)?.map(|resolved| (state.memory.clone(), resolved));
+            let keep = named.and_then(|named| named.put(&mut value)).map(|resolved| (state.memory.clone(), resolved));
             let mut request = ResponsesRequest::from_value(&value)?;
             request.repeated.insert("previous_response_id".to_owned(), previous);
             let is_described = adapted(&mut request.request)?;

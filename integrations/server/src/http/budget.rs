@@ -71,8 +71,12 @@ impl Budget {
 
     /// Waits until there is room for what is made of a body, and for a thread to do it.
     pub(crate) async fn work(&self, body: &[u8]) -> Result<Vec<OwnedSemaphorePermit>, ApiError> {
-        let bytes = estimate(body);
-        if body.len() <= SMALL && bytes <= SMALL * COPIES {
+        self.room(if body.len() <= SMALL { estimate(body) } else { estimate(body).max(SMALL * COPIES + 1) }).await
+    }
+
+    /// The same for what takes this many bytes.
+    pub(crate) async fn room(&self, bytes: usize) -> Result<Vec<OwnedSemaphorePermit>, ApiError> {
+        if bytes <= SMALL * COPIES {
             return Ok(self.small.clone().acquire_owned().await.into_iter().collect());
         }
         if bytes > self.most {
@@ -90,7 +94,7 @@ impl Budget {
 }
 
 /// About how many bytes a request takes while it is read and its prompt is rendered.
-fn estimate(body: &[u8]) -> usize {
+pub(crate) fn estimate(body: &[u8]) -> usize {
     let (mut values, mut in_string, mut escaped) = (1_usize, false, false);
     for byte in body {
         match byte {

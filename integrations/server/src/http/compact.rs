@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::Response;
 use serde_json::{Value, json};
 
-use super::answer::{aside, begin};
+use super::answer::{aside, begin, parsed};
 use super::budget::HeldBody;
 use super::deliver::whole;
 use super::guard::{Guard, Trace};
@@ -16,7 +16,7 @@ use super::state::State;
 use super::upstream::Trouble;
 use crate::error::ApiError;
 use crate::ids::unique_id;
-use crate::request_value::{RequestValue, parse};
+use crate::request_value::RequestValue;
 use crate::responses::OPEN_SUMMARY;
 
 /// What the model is asked.
@@ -46,15 +46,11 @@ pub(crate) async fn compact(state: Arc<State>, guard: Guard, trace: Trace, body:
 
 /// The messages of the user, and the request for a summary: all of the client's, without tools.
 async fn asked(state: &Arc<State>, body: HeldBody) -> Result<(Vec<Value>, HeldBody), ApiError> {
-    let (shared, room, HeldBody { bytes, _room }) = (state.clone(), state.budget.work(&body.bytes).await?, body);
+    let HeldBody { bytes, _room } = body;
+    let ((mut request, named), room) = parsed(state, Api::Responses, bytes).await?;
     let work = move || {
-        let mut request = parse(&bytes)?;
         RequestValue::root(&request).object()?;
-        // A response that is kept may be all of the conversation.
-        if request["input"].is_null() && !request["previous_response_id"].is_null() {
-            request["input"] = json!([]);
-        }
-        shared.memory.resolve(&mut request)?;
+        named.and_then(|named| named.put(&mut request));
         let root = RequestValue::root(&request);
         let input = root.need("input", "the conversation")?;
         let mut items = match input.value {

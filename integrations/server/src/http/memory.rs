@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
+use super::budget::estimate;
 use crate::error::ApiError;
+use crate::request_value::RequestValue;
 
 /// The JSON of an item.
 type Item = Arc<str>;
@@ -42,6 +44,17 @@ struct Response {
     bytes: usize,
 }
 
+/// What a request names, and what is to be kept of it.
+#[derive(Debug)]
+pub(crate) struct Named {
+    own: Resolved,
+    /// The items of the responses before it.
+    before: Vec<Item>,
+    /// Whether the request names anything: only then it is changed.
+    any: bool,
+    is_kept: bool,
+}
+
 /// A request whose references were resolved.
 #[derive(Debug)]
 pub(crate) struct Resolved {
@@ -60,10 +73,10 @@ impl Memory {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts what a request names in the place of the names. `None` if the response to it is not to be kept.
-    pub(crate) fn resolve(&self, request: &mut Value) -> Result<Option<Resolved>, ApiError> {
-        let Some(fields) = request.as_object_mut().filter(|_| self.most > 0) else { return Ok(None) };
-        let previous = fields.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
+    /// Finds what a request names. `longest` is the number of bytes that a conversation may have. `None` if nothing is kept here.
+    pub(crate) fn named(&self, request: &Value, longest: usize) -> Result<Option<Named>, ApiError> {
+        let Some(fields) = request.as_object().filter(|_| self.most > 0) else { return Ok(None) };
+        let previous = RequestValue::root(request).get_text("previous_response_id")?.map(str::to_owned);
         let own: Vec<Item> = match fields.get("input") {
             Some(Value::String(text)) => vec![serde_json::json!({"role": "user", "content": text}).to_string().into()],
             Some(Value::Array(items)) => {
@@ -76,18 +89,26 @@ impl Memory {
                 };
                 items.iter().enumerate().map(named).collect::<Result<_, _>>()?
             }
+            // A response that is kept may be all of the conversation.
+            None | Some(Value::Null) if previous.is_some() => Vec::new(),
             _ => return Ok(None),
         };
         let before = previous.as_deref().map_or(Ok(Vec::new()), |id| self.before(id))?;
-        let is_changed = previous.is_some()
-            || fields["input"].as_array().is_some_and(|items| items.iter().any(|item| referred(item).is_some()));
-        if is_changed {
-            let input: Vec<Value> = before.iter().chain(&own).map(read).collect();
-            fields.insert("input".to_owned(), input.into());
+        let any = previous.is_some()
+            || fields
+                .get("input")
+                .and_then(Value::as_array)
+                .is_some_and(|items| items.iter().any(|item| referred(item).is_some()));
+        let bytes = before.iter().chain(&own).map(|item| item.len()).sum::<usize>();
+        if any && bytes > longest {
+            let message = format!(
+                "the conversation with the responses and items that it names has {bytes} bytes, and {longest} are allowed: \
+                 name fewer"
+            );
+            return Err(ApiError::new(413, message));
         }
         let is_kept = fields.get("store").is_none_or(|store| store != &Value::Bool(false));
-        fields.remove("previous_response_id");
-        Ok(is_kept.then_some(Resolved { previous, own }))
+        Ok(Some(Named { own: Resolved { previous, own }, before, any, is_kept }))
     }
 
     /// The items of a response and of those before it.
@@ -169,6 +190,25 @@ impl Memory {
     }
 }
 
+impl Named {
+    /// About how many bytes the conversation takes while it is read; 0 if it is the request's own.
+    pub(crate) fn estimate(&self) -> usize {
+        let items = self.before.iter().chain(&self.own.own).filter(|_| self.any);
+        items.map(|item| estimate(item.as_bytes())).sum()
+    }
+
+    /// Puts the items in the place of their names. `None` if the response to the request is not to be kept.
+    pub(crate) fn put(self, request: &mut Value) -> Option<Resolved> {
+        let fields = request.as_object_mut()?;
+        if self.any {
+            let input: Vec<Value> = self.before.iter().chain(&self.own.own).map(read).collect();
+            fields.insert("input".to_owned(), input.into());
+        }
+        fields.remove("previous_response_id");
+        self.is_kept.then_some(self.own)
+    }
+}
+
 impl Kept {
     /// Returns whether there was such a response.
     fn forget(&mut self, id: &str) -> bool {
@@ -211,7 +251,7 @@ mod tests {
 
     /// What a request asks after its names were resolved, and what has to be kept of it.
     fn resolved(memory: &Memory, mut request: Value) -> (Value, Option<Resolved>) {
-        let resolved = memory.resolve(&mut request).unwrap();
+        let resolved = memory.named(&request, 1_000).unwrap().and_then(|named| named.put(&mut request));
         (request, resolved)
     }
 
@@ -243,13 +283,13 @@ mod tests {
         let kept = memory.kept();
         assert!(kept.bytes <= 450 && kept.responses.len() == kept.order.len() && kept.items.len() == kept.order.len());
         drop(kept);
-        assert!(memory.resolve(&mut json!({"input": "?", "previous_response_id": "f"})).is_ok());
-        let error = memory.resolve(&mut json!({"input": "?", "previous_response_id": "a"})).unwrap_err();
+        assert!(memory.named(&json!({"input": "?", "previous_response_id": "f"}), 1_000).is_ok());
+        let error = memory.named(&json!({"input": "?", "previous_response_id": "a"}), 1_000).unwrap_err();
         assert_eq!(
             (error.status(), error.param(), error.code()),
             (400, Some("previous_response_id"), Some("previous_response_not_found"))
         );
-        let error = memory.resolve(&mut json!({"input": [{"type": "item_reference", "id": "msg_a"}]})).unwrap_err();
+        let error = memory.named(&json!({"input": [{"type": "item_reference", "id": "msg_a"}]}), 1_000).unwrap_err();
         assert_eq!((error.param(), error.code()), (Some("input[0]"), Some("item_not_found")));
     }
 
@@ -266,7 +306,7 @@ mod tests {
         assert_eq!((kept.order.len(), kept.items.len(), kept.bytes), (1, 1, kept.responses["b"].bytes));
         drop(kept);
         assert!(memory.get("a").is_none() && memory.get("b").is_some());
-        let error = memory.resolve(&mut json!({"input": "?", "previous_response_id": "b"})).unwrap_err();
+        let error = memory.named(&json!({"input": "?", "previous_response_id": "b"}), 1_000).unwrap_err();
         assert_eq!(error.code(), Some("previous_response_not_found"));
         // What a response repeats of its request takes room, too.
         let (_, keep) = resolved(&memory, json!({"input": "Three?"}));

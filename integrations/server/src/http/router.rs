@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State as Shared};
+use axum::extract::{Request, State as Shared};
 use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
@@ -239,7 +239,8 @@ async fn models(Shared(state): Shared<Arc<State>>) -> Response<Body> {
     json_response(body.to_string())
 }
 
-async fn model(Shared(state): Shared<Arc<State>>, Path(name): Path<String>) -> Response<Body> {
+async fn model(Shared(state): Shared<Arc<State>>, name: stored::NameInPath) -> Response<Body> {
+    let name = stored::name_of(name);
     let now = state.now();
     let known: Vec<&str> = now.models.iter().map(ServedModel::name).collect();
     match now.models.iter().find(|model| model.name() == name) {

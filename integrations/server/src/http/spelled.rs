@@ -10,6 +10,7 @@ use super::state::State;
 use super::tools::ToolUse;
 use crate::error::ApiError;
 use crate::prepare::Prepared;
+use crate::request_value::shortened;
 
 /// Refuses a request that spells a special token in the prompt, if the operator wants that. Returns whether it does. The prompt is rendered
 /// with labels: whatever the template did not write counts, in whichever field it is.
@@ -55,7 +56,7 @@ pub(crate) fn check(state: &State, served: &ServedModel, prepared: &Prepared) ->
         .find_map(|(text, path)| tokens.iter().find(|token| text.contains(**token)).map(|token| (*token, path.into())));
     match in_prompt.or(elsewhere) {
         Some((token, path)) if markers == SpelledMarkers::Refuse => {
-            let place = if path.is_empty() { "messages" } else { &path };
+            let place = if path.is_empty() { "messages" } else { shortened(&path) };
             let cause = format!("this spells {token:?}, which the model reads as a token");
             Err(ApiError::invalid(place, cause, "write it in another way"))
         }

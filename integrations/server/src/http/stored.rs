@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State as Shared};
 use axum::http::Response;
 use serde_json::{Value, json};
@@ -18,10 +19,18 @@ pub(crate) const RESPONSE: &str = "/v1/responses/{id}";
 /// Where the items of their requests are.
 pub(crate) const INPUT_ITEMS: &str = "/v1/responses/{id}/input_items";
 
+/// The name in a path, if it is text.
+pub(crate) type NameInPath = Result<Path<String>, PathRejection>;
+
+/// The name in a path. One that is no text names nothing, as the empty one does.
+pub(crate) fn name_of(path: NameInPath) -> String {
+    path.map(|Path(name)| name).unwrap_or_default()
+}
+
 /// `GET`: the response as the client got it.
 pub(crate) async fn read(
     Shared(state): Shared<Arc<State>>,
-    Path(id): Path<String>,
+    id: NameInPath,
     RawQuery(query): RawQuery,
 ) -> Response<Body> {
     let mut fields = query.as_deref().unwrap_or_default().split('&');
@@ -29,6 +38,7 @@ pub(crate) async fn read(
         let cause = "the events of a response are not kept";
         return error_response(Api::Responses, &ApiError::unsupported("stream", cause, "leave it out"));
     }
+    let id = name_of(id);
     match state.memory.get(&id) {
         Some(response) => json_response(response.to_string()),
         None => error_response(Api::Responses, &not_kept(&id)),
@@ -38,9 +48,10 @@ pub(crate) async fn read(
 /// `GET`: the items of the request that the response answers, the last first unless `order=asc` says otherwise.
 pub(crate) async fn items(
     Shared(state): Shared<Arc<State>>,
-    Path(id): Path<String>,
+    id: NameInPath,
     RawQuery(query): RawQuery,
 ) -> Response<Body> {
+    let id = name_of(id);
     let Some(mut items) = state.memory.asked(&id) else { return error_response(Api::Responses, &not_kept(&id)) };
     let query = query.unwrap_or_default();
     let field = |name: &str| query.split('&').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
@@ -63,7 +74,8 @@ pub(crate) async fn items(
 }
 
 /// `DELETE`: later requests cannot name it any more.
-pub(crate) async fn delete(Shared(state): Shared<Arc<State>>, Path(id): Path<String>) -> Response<Body> {
+pub(crate) async fn delete(Shared(state): Shared<Arc<State>>, id: NameInPath) -> Response<Body> {
+    let id = name_of(id);
     match state.memory.delete(&id) {
         true => json_response(json!({"id": id, "object": "response", "deleted": true}).to_string()),
         false => error_response(Api::Responses, &not_kept(&id)),

@@ -193,6 +193,10 @@ async fn other_endpoints_answer_in_the_form_of_their_api() -> Result<(), Failure
     assert_eq!(proxy.get("/v1/models/hermes").await?.0, 200);
     let (status, body) = proxy.get("/v1/models/other").await?;
     assert_eq!((status, body.contains("qwen3, hermes")), (404, true), "{body}");
+    for path in ["/v1/models/%ff", "/v1/responses/%ff", "/v1/responses/%ff/input_items"] {
+        let (status, body) = proxy.get(path).await?;
+        assert_eq!((status, serde_json::from_str::<Value>(&body).is_ok()), (404, true), "{path}: {body}");
+    }
     let (status, body) = proxy.json(CHAT, &chat(json!({"model": "other"}))).await?;
     assert_eq!((status, &body["error"]["code"]), (404, &json!("model_not_found")), "{body}");
     let (status, body) = proxy.get("/v1/responses/resp_1/other").await?;

@@ -351,6 +351,33 @@ async fn later_requests_name_responses_and_items() -> Result<(), Failure> {
     }
     let (status, error) = proxy.json(RESPONSES, &request(json!({"previous_response_id": "resp_gone"}))).await?;
     assert_eq!((status, &error["error"]["code"]), (400, &json!("previous_response_not_found")), "{error}");
+    let (status, error) = proxy.json(RESPONSES, &request(json!({"previous_response_id": 5}))).await?;
+    assert_eq!((status, &error["error"]["param"]), (400, &json!("previous_response_id")), "{error}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_request_names_counts_as_its_own() -> Result<(), Failure> {
+    let proxy = Running::simple(CALL, |config| config.limits.body = 5000).await?;
+    let text = "x".repeat(1000);
+    let (_, first) = proxy.json(RESPONSES, &request(json!({"input": text}))).await?;
+    let names = |count| vec![json!({"type": "item_reference", "id": first["output"][0]["id"]}); count];
+    for (count, expected) in [(2, 200), (60, 413)] {
+        let input = [names(count), vec![json!({"role": "user", "content": "?"})]].concat();
+        let (status, body) = proxy.json(RESPONSES, &request(json!({"input": input}))).await?;
+        assert_eq!(status, expected, "{body}");
+        assert_eq!(body["error"]["message"].as_str().is_some_and(|text| text.contains("name fewer")), status == 413);
+    }
+    let (mut previous, mut seen) = (first["id"].clone(), 200);
+    for _ in 0..9 {
+        let (status, next) =
+            proxy.json(RESPONSES, &request(json!({"input": text, "previous_response_id": previous}))).await?;
+        (previous, seen) = (next["id"].clone(), status);
+        if status != 200 {
+            break;
+        }
+    }
+    assert_eq!(seen, 413);
     Ok(())
 }
 
