@@ -30,7 +30,8 @@ pub enum Follows {
     /// - The first of `reasoning_content`, `thinking` and `reasoning` that a message has becomes its `reasoning_content`, and its
     ///   `thinking` where it has none.
     /// - A namespace takes no attribute whose name begins with `_`.
-    /// - Methods that change a list or a dict, and the filter `from_json`, are refused.
+    /// - Methods that change a list or a dict, and those of `dict` but `fromkeys`, are refused.
+    /// - A template with the filter `from_json` is refused, but where it is only in a branch of an `if` that is not taken.
     /// - A template that fails at `tools` or `documents` being None fails here, too.
     Transformers5_24,
 }

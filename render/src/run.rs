@@ -306,6 +306,7 @@ impl Drop for Level<'_> {
 /// What transformers has against it.
 pub(crate) fn why_refused(what: &str) -> String {
     match what {
+        "dict" => "its `dict` has no method but `fromkeys`".to_owned(),
         "from_json" => "it has no filter `from_json`".to_owned(),
         "namespace" => "its namespaces take no name that begins with `_`".to_owned(),
         method => format!("its sandbox forbids `{method}`, which changes a value"),

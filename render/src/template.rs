@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::builtins::filter_names::FROM_JSON;
 use crate::clock::Clock;
 use crate::error::{Fault, Outcome, RenderError, RenderErrorKind, TemplateError};
 use crate::eval::interpreter::Interpreter;
@@ -14,7 +15,7 @@ use crate::marks::{Mark, PathStep};
 use crate::reads::Reads;
 use crate::run::{Run, why_refused};
 use crate::stack::{self, with_big_stack};
-use crate::syntax::ast::Body;
+use crate::syntax::ast::Parsed;
 use crate::syntax::{inspect, parse};
 use crate::value::json::{Origin, from_json};
 use crate::value::labelled::{Buffer, BufferMarks};
@@ -37,7 +38,7 @@ use crate::value::types::{Global, Map, Text, Value};
 pub struct Template {
     name: Arc<str>,
     source: Arc<str>,
-    body: Arc<Body>,
+    parsed: Arc<Parsed>,
     limits: Limits,
     clock: Clock,
     tokens: SpecialTokens,
@@ -185,11 +186,11 @@ impl Template {
         let text = parse::normalise(source);
         let body = with_big_stack(|| parse::parse(name, &text, stack::bounds()));
         let (line, message) = match body {
-            Ok(Ok(body)) => {
+            Ok(Ok(parsed)) => {
                 return Ok(Template {
                     name: name.into(),
                     source: source.into(),
-                    body: Arc::new(body),
+                    parsed: Arc::new(parsed),
                     limits,
                     clock: Clock::default(),
                     tokens: SpecialTokens::default(),
@@ -368,10 +369,10 @@ impl Template {
         if options.label {
             run.label();
         }
-        let checked = options.follows.check(context);
+        let checked = options.follows.check(context).and_then(|()| self.find_filters(&run));
         let result = checked
             .and_then(|()| variables(&run, context, &self.tokens, not_given))
-            .and_then(|map| statements::template(Interpreter::new(&run, map), &self.body))
+            .and_then(|map| statements::template(Interpreter::new(&run, map), &self.parsed.body))
             .map_err(|fault| self.error(fault));
         let (steps, too_deep) = (limits.fuel - run.left(), shallower && run.went_too_deep());
         let refused = run.refused().filter(|_| result.is_ok());
@@ -383,6 +384,15 @@ impl Template {
         let labels = labels.map(|labels| Labels { statements: marks.statements, ..labels });
         let refused_by_transformers = refused.map(why_refused);
         Attempt { rendered: Rendered { result, reads, labels, steps, refused_by_transformers }, too_deep }
+    }
+
+    /// Jinja2 looks for filters before it renders, also where none is used.
+    fn find_filters(&self, run: &Run) -> Outcome<()> {
+        match &self.parsed.missing_filter {
+            Some((name, at)) if &**name == FROM_JSON => run.refused_by_transformers(FROM_JSON).map_err(|f| f.at(*at)),
+            Some((name, at)) => Err(Fault::new(format!("No filter named '{name}'.")).at(*at)),
+            None => Ok(()),
+        }
     }
 
     fn error(&self, fault: Fault) -> RenderError {
@@ -400,12 +410,12 @@ impl Template {
     /// ```
     pub fn variables(&self) -> BTreeSet<String> {
         let is_global = |name: &str| Global::named(name).is_some();
-        with_big_stack(|| inspect::variables(&self.body, is_global)).unwrap_or_default()
+        with_big_stack(|| inspect::variables(&self.parsed.body, is_global)).unwrap_or_default()
     }
 
     /// The strings in the template, texts between tags and string constants alike: each once, in source order.
     pub fn string_literals(&self) -> Vec<String> {
-        with_big_stack(|| inspect::strings(&self.body)).unwrap_or_default()
+        with_big_stack(|| inspect::strings(&self.parsed.body)).unwrap_or_default()
     }
 }
 

@@ -95,10 +95,31 @@ fn messages_are_handed_over_as_transformers_does() -> Result<(), Failure> {
         ("{% set l = [] %}{% set _ = l.append(1) %}{{ l }}", user.clone(), None, Some("[1]")),
         ("{% set d = {} %}{% set _ = d.update(a=1) %}{{ d }}", user.clone(), None, Some("{'a': 1}")),
         ("{{ '[1]' | from_json }}", user.clone(), None, Some("[1]")),
+        ("{% for x in [] %}{{ x | from_json }}{% endfor %}.", user.clone(), None, Some(".")),
+        ("{% if false %}{% for x in [] %}{{ x | from_json }}{% endfor %}{% endif %}.", user.clone(), None, Some(".")),
+        ("{{ dict.from_keys([('a', 1)]) }}", user.clone(), None, Some("{'a': 1}")),
+        ("{{ dict.get({'a': 1}, 'a') }}", user.clone(), None, Some("1")),
         (iterates, user, None, Some(".")),
         (shows, json!([]), None, Some("")),
         (".", json!(["text"]), None, Some(".")),
     ];
+    let same = [
+        ("{% if 'from_json' is filter and false %}{{ x | from_json }}{% endif %}.", Some(".")),
+        ("{{ ('1' | from_json) if false else 2 }}", Some("2")),
+        ("{% if false %}{{ x | unknown }}{% endif %}.", Some(".")),
+        ("{% for x in [] %}{{ x | unknown }}{% endfor %}.", None),
+        ("{% if false %}{% set a %}{{ x | unknown }}{% endset %}{% endif %}.", None),
+        ("{{ dict.fromkeys(['a'], 1) }}", Some("{'a': 1}")),
+    ];
+    for (source, expected) in same {
+        let template = Template::parse("t", source)?;
+        for follows in [Follows::Transformers5_24, Follows::Jinja2] {
+            let context = json!({"messages": [{"role": "user"}]});
+            let rendered = template.render_with(&context, &RenderOptions::new().follow(follows));
+            assert_eq!(rendered.refused_by_transformers, None, "{source}");
+            assert_eq!(rendered.result.ok().as_deref(), expected, "{source} as {}", follows.name());
+        }
+    }
     for (source, messages, transformers, jinja2) in table {
         let template = Template::parse("t", source)?;
         for (follows, expected) in [(Follows::Transformers5_24, transformers), (Follows::Jinja2, jinja2)] {

@@ -101,6 +101,7 @@ fn instead(why: &str) -> &'static str {
     const INSTEAD: &[(&str, &str)] = &[
         ("`from_json`", "use the value as it is, such as `arguments` that are an object"),
         ("begins with `_`", "give it another name"),
+        ("its `dict`", "write `dict(pairs)`"),
         ("is None", "ask `if tools` or `if documents` before the template uses them"),
     ];
     let found = INSTEAD.iter().find(|(part, _)| why.contains(part)).map(|(_, instead)| *instead);

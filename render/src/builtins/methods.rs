@@ -232,6 +232,7 @@ fn dict_type_method(run: &Run, method: &'static str, mut args: Args) -> Outcome<
     if method == "fromkeys" {
         return from_keys(run, args);
     }
+    run.refused_by_transformers("dict")?;
     if args.positional.is_empty() {
         return Err(Fault::new(format!("unbound method dict.{method}() needs an argument")));
     }

@@ -141,7 +141,10 @@ pub(crate) fn get_attr(run: &Run, object: &Value, name: &str) -> Outcome<Value> 
             Some(cycler.items.get(cycler.position.get()).cloned().unwrap_or(Value::NONE))
         }
         // Jinja2 tries `dict['name']` next, which Python takes for a generic type: `dict.from_keys(pairs)` is `dict(pairs)`.
-        Value::Global(Global::Dict) if !name.starts_with("__") => Some(Value::Global(Global::DictAlias)),
+        Value::Global(Global::Dict) if !name.starts_with("__") => {
+            run.refused_by_transformers("dict")?;
+            Some(Value::Global(Global::DictAlias))
+        }
         _ => None,
     };
     Ok(found.unwrap_or_else(|| missing(object, name)))

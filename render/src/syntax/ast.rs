@@ -116,6 +116,13 @@ impl Stmt {
     }
 }
 
+/// A template's tree, and its first filter that Jinja2 looks for before it renders and does not have.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) body: Body,
+    pub(crate) missing_filter: Option<(Name, SourcePosition)>,
+}
+
 pub(crate) type Body = Vec<Stmt>;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Parses a template: normalises line ends, checks the tokens, builds the syntax tree.
 
 use crate::stack::Bounds;
-use crate::syntax::ast::Body;
+use crate::syntax::ast::Parsed;
 use crate::syntax::problem::Problem;
 use crate::syntax::{parser, scan};
 
@@ -13,7 +13,7 @@ pub(crate) fn normalise(source: &str) -> String {
 /// Parses a normalised source. `name` is used in messages only.
 ///
 /// Recursion stays within `bounds`; a source that needs more is refused.
-pub(crate) fn parse(name: &str, source: &str, bounds: &Bounds) -> Result<Body, Problem> {
+pub(crate) fn parse(name: &str, source: &str, bounds: &Bounds) -> Result<Parsed, Problem> {
     let prepared = scan::check(source, bounds)?;
     parser::parse(name, &prepared, bounds)
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use minijinja::machinery::{self, Span, ast as mj};
 use minijinja::syntax::SyntaxConfig;
 
+use crate::builtins::filter_names::{self, FROM_JSON};
 use crate::error::SourcePosition;
 use crate::stack::Bounds;
 use crate::syntax::ast::*;
@@ -80,16 +81,18 @@ pub(crate) fn tokens(source: &str) -> Result<impl Iterator<Item = Located<'_>>, 
 }
 
 /// Parses a source that passed the check of its tokens.
-pub(crate) fn parse(name: &str, source: &str, bounds: &Bounds) -> Result<Body, Problem> {
+pub(crate) fn parse(name: &str, source: &str, bounds: &Bounds) -> Result<Parsed, Problem> {
     let root = machinery::parse(source, name, syntax()?).map_err(|e| {
         let cause = e.detail().map_or_else(|| e.kind().to_string(), str::to_owned);
         Problem::new(e.line().unwrap_or(1), cause)
     })?;
-    let mut lowering = Lowering { source, names: HashSet::new(), depth: 0, limit: bounds.tree_depth };
-    match &root {
-        mj::Stmt::Template(t) => lowering.body(&t.children),
-        other => Ok(vec![lowering.stmt(other)?]),
-    }
+    let (names, limit) = (HashSet::new(), bounds.tree_depth);
+    let mut lowering = Lowering { source, names, depth: 0, limit, is_soft: false, missing_filter: None };
+    let body = match &root {
+        mj::Stmt::Template(t) => lowering.body(&t.children)?,
+        other => vec![lowering.stmt(other)?],
+    };
+    Ok(Parsed { body, missing_filter: lowering.missing_filter })
 }
 
 type Lowered<T> = Result<T, Problem>;
@@ -103,6 +106,9 @@ struct Lowering<'s> {
     depth: usize,
     /// The greatest allowed `depth`.
     limit: usize,
+    /// Whether this is in a branch of an `if`, outside of the loops and blocks in it: there, Jinja2 looks for a filter when it is used.
+    is_soft: bool,
+    missing_filter: Option<(Name, SourcePosition)>,
 }
 
 fn position(span: Span) -> SourcePosition {
@@ -135,6 +141,23 @@ impl Lowering<'_> {
         result
     }
 
+    /// Runs `f` in a branch of an `if`, or in a block of another kind.
+    fn soft<T>(&mut self, is_soft: bool, f: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        let before = std::mem::replace(&mut self.is_soft, is_soft);
+        let result = f(self);
+        self.is_soft = before;
+        result
+    }
+
+    /// A call of the filter of this name.
+    fn filter(&mut self, f: &mj::Filter<'_>, span: Span) -> Lowered<FilterCall> {
+        let call = FilterCall { name: self.name(f.name), args: self.args(&f.args)?, at: position(span) };
+        if !self.is_soft && (!filter_names::exists(f.name) || f.name == FROM_JSON) {
+            self.missing_filter.get_or_insert_with(|| (call.name.clone(), call.at));
+        }
+        Ok(call)
+    }
+
     fn body(&mut self, stmts: &[mj::Stmt<'_>]) -> Lowered<Body> {
         stmts.iter().map(|s| self.stmt(s)).collect()
     }
@@ -150,27 +173,31 @@ impl Lowering<'_> {
                 S::ForLoop(f) => StmtKind::For(Arc::new(For {
                     target: this.target(&f.target)?,
                     iter: this.expr(&f.iter)?,
-                    filter: f.filter_expr.as_ref().map(|e| this.expr(e)).transpose()?,
+                    filter: f.filter_expr.as_ref().map(|e| this.soft(false, |this| this.expr(e))).transpose()?,
                     recursive: f.recursive,
-                    body: this.body(&f.body)?,
-                    otherwise: this.body(&f.else_body)?,
+                    body: this.soft(false, |this| this.body(&f.body))?,
+                    otherwise: this.soft(false, |this| this.body(&f.else_body))?,
                 })),
-                S::IfCond(first) => this.if_chain(first)?,
+                S::IfCond(first) => this.soft(true, |this| this.if_chain(first))?,
                 S::WithBlock(w) => {
                     let mut bindings = Vec::new();
                     for (target, value) in &w.assignments {
                         bindings.push((this.target(target)?, this.expr(value)?));
                     }
-                    StmtKind::With(bindings, this.body(&w.body)?)
+                    StmtKind::With(bindings, this.soft(false, |this| this.body(&w.body))?)
                 }
                 S::Set(s) => StmtKind::Set(this.target(&s.target)?, this.expr(&s.expr)?),
-                S::SetBlock(s) => {
+                S::SetBlock(s) => this.soft(false, |this| {
                     let filters = s.filter.as_ref().map(|f| this.filters(f)).transpose()?;
-                    StmtKind::SetBlock(this.target(&s.target)?, filters.unwrap_or_default(), this.body(&s.body)?)
+                    Ok(StmtKind::SetBlock(this.target(&s.target)?, filters.unwrap_or_default(), this.body(&s.body)?))
+                })?,
+                S::FilterBlock(f) => {
+                    this.soft(false, |this| Ok(StmtKind::FilterBlock(this.filters(&f.filter)?, this.body(&f.body)?)))?
                 }
-                S::FilterBlock(f) => StmtKind::FilterBlock(this.filters(&f.filter)?, this.body(&f.body)?),
-                S::AutoEscape(a) => StmtKind::Autoescape(this.expr(&a.enabled)?, this.body(&a.body)?),
-                S::Block(b) => StmtKind::Scope(this.body(&b.body)?),
+                S::AutoEscape(a) => {
+                    this.soft(false, |this| Ok(StmtKind::Autoescape(this.expr(&a.enabled)?, this.body(&a.body)?)))?
+                }
+                S::Block(b) => StmtKind::Scope(this.soft(false, |this| this.body(&b.body))?),
                 S::Macro(m) => StmtKind::Macro(this.macro_def(m, Some(m.name))?),
                 S::CallBlock(c) => {
                     let call = this.call(&c.call)?;
@@ -248,6 +275,10 @@ impl Lowering<'_> {
     }
 
     fn macro_def(&mut self, m: &mj::Macro<'_>, name: Option<&str>) -> Lowered<Arc<MacroDef>> {
+        self.soft(false, |this| this.macro_parts(m, name))
+    }
+
+    fn macro_parts(&mut self, m: &mj::Macro<'_>, name: Option<&str>) -> Lowered<Arc<MacroDef>> {
         let optional = m.args.len().saturating_sub(m.defaults.len());
         let mut params = Vec::new();
         for (i, arg) in m.args.iter().enumerate() {
@@ -279,7 +310,7 @@ impl Lowering<'_> {
         let mut calls = Vec::new();
         let mut next = Some(filter);
         while let Some(mj::Expr::Filter(f)) = next {
-            calls.push(FilterCall { name: self.name(f.name), args: self.args(&f.args)?, at: position(f.span()) });
+            calls.push(self.filter(f, f.span())?);
             next = f.expr.as_ref();
         }
         calls.reverse();
@@ -344,8 +375,7 @@ impl Lowering<'_> {
                     return Err(problem(f.span(), "a filter needs a value before the `|`"));
                 };
                 let value = self.boxed(value)?;
-                let call = FilterCall { name: self.name(f.name), args: self.args(&f.args)?, at: position(f.span()) };
-                ExprKind::Filter(value, call)
+                ExprKind::Filter(value, self.filter(f, f.span())?)
             }
             E::Test(t) => ExprKind::Test(self.boxed(&t.expr)?, self.name(t.name), self.args(&t.args)?),
             E::UnaryOp(u) => match u.op {
@@ -361,11 +391,13 @@ impl Lowering<'_> {
                 }
                 ExprKind::Compare(first, rest)
             }
-            E::IfExpr(i) => ExprKind::If(Box::new(IfExpr {
-                test: self.expr(&i.test_expr)?,
-                yes: self.expr(&i.true_expr)?,
-                no: i.false_expr.as_ref().map(|e| self.expr(e)).transpose()?,
-            })),
+            E::IfExpr(i) => ExprKind::If(Box::new(self.soft(true, |this| {
+                Ok(IfExpr {
+                    test: this.expr(&i.test_expr)?,
+                    yes: this.expr(&i.true_expr)?,
+                    no: i.false_expr.as_ref().map(|e| this.expr(e)).transpose()?,
+                })
+            })?)),
         })
     }
 
