@@ -55,9 +55,9 @@ mod types;
 mod warning;
 
 pub use unjinja_analyzer::{ROUND_TRIPS, SourceExt};
-pub use unjinja_dynamic::{Input, LoadError, Loaded, Loader, specs_in};
+pub use unjinja_dynamic::{Input, LoadError, Loaded, Loader, known_spec, specs_in};
 pub use unjinja_source::{
-    MODEL_FILES, Source, SourceError, SourceErrorKind, hub_cache, hub_home, is_hub_id, name_of, sources_in,
+    MODEL_FILES, Source, SourceError, SourceErrorKind, hub_cache, hub_folder, hub_home, is_hub_id, name_of, sources_in,
     split_variant,
 };
 

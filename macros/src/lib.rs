@@ -11,7 +11,7 @@ use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Ident, LitBool, LitStr, Token};
-use unjinja_build::{Build, Input, partial_warning, split_variant};
+use unjinja_build::{Build, Input, hub_folder, is_hub_id, known_spec, partial_warning, split_variant};
 
 /// Bytes. Larger files are not watched, because the compiler would have to read them whole.
 const LARGEST_WATCHED: u64 = 16 << 20;
@@ -35,9 +35,10 @@ const LARGEST_WATCHED: u64 = 16 << 20;
 ///
 /// # The file
 ///
-/// A `.jinja`, `tokenizer_config.json`, `chat_template.json` or GGUF file. `"FILE#NAME"` is one of several named
-/// templates in a file. The path is relative to the crate's root, or else to its folder `templates/`. Cargo rebuilds the
-/// crate when the file changes, unless it is larger than 16 MiB, as model weights are. The same holds for the other files that
+/// A `.jinja`, `tokenizer_config.json`, `chat_template.json` or GGUF file, or a folder with a model's files. `"FILE#NAME"` is one of
+/// several named templates in a file. The path is relative to the crate's root, or else to its folder `templates/`. Where there is no such
+/// path, the id of a supported model (`"Qwen/Qwen3-8B"`) names its reviewed spec, and another id the template in the cache of the Hugging
+/// Face Hub; `unjinja fetch ID` downloads one. Nothing is downloaded here. Cargo rebuilds the crate when the file changes, unless it is larger than 16 MiB, as model weights are. The same holds for the other files that
 /// take part. Cargo cannot notice that an overlay is new: save the source file, or the template, after you add one.
 ///
 /// # Options
@@ -217,12 +218,14 @@ fn expand(input: TokenStream, kind: MacroKind) -> TokenStream {
 
 fn generate(arguments: &Arguments, kind: MacroKind) -> syn::Result<proc_macro2::TokenStream> {
     let at = |literal: &LitStr, message: String| syn::Error::new(literal.span(), message);
-    let path = find(&arguments.path)?;
-    let mut read = vec![(path.clone(), &arguments.path)];
-    let input = match kind {
-        MacroKind::Template => Input::template(&path),
-        MacroKind::Spec => Input::spec(&path),
+    let (path, input) = match kind {
+        MacroKind::Template => template(&arguments.path)?,
+        MacroKind::Spec => {
+            let path = find(&arguments.path)?;
+            (path.clone(), Input::spec(path))
+        }
     };
+    let mut read = vec![(path.clone(), &arguments.path)];
     let mut build = Build::new(input);
     if let Some(literal) = &arguments.overlay {
         let overlay = find(literal)?;
@@ -265,16 +268,18 @@ fn generate(arguments: &Arguments, kind: MacroKind) -> syn::Result<proc_macro2::
     }
     let compiled = build.load().and_then(|loaded| {
         let tokens = build.tokens_of(&loaded.spec)?;
-        Ok((tokens, partial_warning(&loaded.spec, &path), loaded.corrections))
+        Ok((tokens, partial_warning(&loaded.spec, &path), loaded))
     });
-    let (tokens, warning, corrections) = compiled.map_err(|error| {
+    let (tokens, warning, loaded) = compiled.map_err(|error| {
         let at_fault = read.iter().find(|(path, _)| error.path() == Some(path));
         at(at_fault.map_or(&arguments.path, |(_, literal)| literal), error.to_string())
     })?;
     // The compiler tracks included files, so cargo rebuilds the crate when one of them changes.
     let mut watched: Vec<PathBuf> = read.iter().map(|(path, _)| split_variant(path).0).collect();
-    watched.extend(corrections.into_iter().filter(|_| arguments.overlay.is_none()).filter_map(|one| one.file));
-    let watched = watched.iter().filter(|path| path.metadata().is_ok_and(|file| file.len() <= LARGEST_WATCHED));
+    watched.extend(loaded.source.map(|source| source.path));
+    watched.extend(loaded.corrections.into_iter().filter(|_| arguments.overlay.is_none()).filter_map(|one| one.file));
+    let watched =
+        watched.iter().filter(|path| path.metadata().is_ok_and(|file| file.is_file() && file.len() <= LARGEST_WATCHED));
     let watched = watched.map(|path| path.display().to_string());
     let warning = warning.map(|text| warning_at(&arguments.path, &text));
     Ok(quote! {
@@ -300,18 +305,44 @@ fn warning_at(literal: &LitStr, text: &str) -> proc_macro2::TokenStream {
     }
 }
 
-/// Finds a file relative to the crate's root, or else to its folder `templates/`.
+/// The root of the crate that is compiled.
+fn root() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default()
+}
+
+/// Where a file may be: below the crate's root, or else below its folder `templates/`.
+fn places(given: &str) -> [PathBuf; 2] {
+    [root().join(given), root().join("templates").join(given)]
+}
+
+/// What names a template, and where it is: a file or a folder, or else a supported model, or a model in the Hub's cache.
+fn template(literal: &LitStr) -> syn::Result<(PathBuf, Input)> {
+    let given = literal.value();
+    if let Some(path) = places(&given).into_iter().find(|path| split_variant(path).0.exists()) {
+        return Ok((path.clone(), Input::template(path)));
+    }
+    if known_spec(&given).is_ok() {
+        return Ok((given.clone().into(), Input::known(given)));
+    }
+    let path = hub_folder(&given).map_or_else(|| find(literal), Ok)?;
+    Ok((path.clone(), Input::template(path)))
+}
+
+/// Finds a file.
 fn find(literal: &LitStr) -> syn::Result<PathBuf> {
     let given = literal.value();
-    let root = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
-    let candidates = [root.join(&given), root.join("templates").join(&given)];
+    let candidates = places(&given);
     if let Some(path) = candidates.iter().find(|path| split_variant(path).0.is_file()) {
         return Ok(path.clone());
     }
     let tried: Vec<String> = candidates.iter().map(|path| format!("  {}", path.display())).collect();
     let mut message = format!("there is no file {given:?}; looked for\n{}", tried.join("\n"));
-    if let Some(near) = nearest(&root.join("templates"), &given) {
+    if let Some(near) = nearest(&root().join("templates"), &given) {
         message.push_str(&format!("\ndid you mean {near:?}?"));
+    }
+    if is_hub_id(&given) {
+        let next = format!("`unjinja fetch {given}` downloads its template");
+        message.push_str(&format!("\nno supported model has this id, and it is not in the Hub's cache; {next}"));
     }
     Err(syn::Error::new(literal.span(), message))
 }

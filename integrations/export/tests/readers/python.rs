@@ -134,7 +134,8 @@ fn skip(real: Real, reason: &str) -> Result<Option<Reader>, Failure> {
 fn python() -> Result<PathBuf, String> {
     let version = TRANSFORMERS.rsplit('=').next().unwrap_or_default();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("readers-{version}"));
-    let check =
-        format!("import jinja2, msgspec, pydantic, regex, transformers; assert transformers.__version__ == '{version}'");
+    let check = format!(
+        "import jinja2, msgspec, pydantic, regex, transformers; assert transformers.__version__ == '{version}'"
+    );
     environment(&folder, &[TRANSFORMERS, "jinja2>=3.1.6", "msgspec>=0.20", "pydantic>=2"], &check)
 }

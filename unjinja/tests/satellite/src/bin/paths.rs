@@ -21,6 +21,16 @@ pub mod named {
     unjinja::include_template_parser!("tokenizer_config.json#tool_use");
 }
 
+/// The folder of a model.
+pub mod folder {
+    unjinja::include_template_parser!("corrected/model");
+}
+
+/// A supported model by its id.
+pub mod supported {
+    unjinja::include_template_parser!("Qwen/Qwen3-0.6B");
+}
+
 fn main() {
     let options = unjinja::Options::new();
     let names = |message: unjinja::Message| message.tool_calls.into_iter().map(|call| call.name).collect::<Vec<_>>();
@@ -30,6 +40,8 @@ fn main() {
     assert_eq!(names(both::parse(&output.replace("call>", "root>"), &options)), ["a"]);
     assert_eq!(names(inside::parse(&output.replace("call>", "inside>"), &options)), ["a"]);
     assert_eq!(names(named::parse(&output.replace("call>", "use>"), &options)), ["a"]);
+    assert_eq!(names(folder::parse(&output.replace("call>", "inside>"), &options)), ["a"]);
+    assert_eq!(supported::parse("<think>\nHm.\n</think>\n\nHi", &options).reasoning_content, "Hm.");
     assert_eq!(*named::PROGRAM.info.files, ["tokenizer_config.json#tool_use"]);
     assert_eq!(*tags::PROGRAM.info.files, ["tags.jinja"]);
 }
