@@ -57,5 +57,5 @@ pub use unjinja_runtime::{
     Event, Interpreter, Message, Options, OwnedEvent, Stream, Token, Tool, ToolCall, Tools, ToolsError, Types,
     Unparsed,
 };
-pub use unjinja_source::Source;
+pub use unjinja_source::{Source, hub_folder};
 pub use unjinja_spec::{CallIdShape, CallIds, FormatSpec, ModelIds, Overlay, OverlayKey, Status};

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use serde_json::Value;
-use unjinja_dynamic::{Conversation, Options, SpecialTokens};
+use unjinja_dynamic::{Conversation, Options, SpecialTokens, hub_folder};
 use unjinja_tokens::{Bridge, Encoder as RustEncoder, TokensError};
 
 use crate::batch::{elements, in_threads, threads_of};
@@ -144,7 +144,7 @@ impl Encoder {
     /// there. Nothing is downloaded.
     ///
     /// Args:
-    ///     folder: The folder. Raises LoadError if it holds no template and no tokenizer, or ones that cannot be read.
+    ///     folder: The folder, or the id (`Qwen/Qwen3-8B`) of a model in the Hub's cache. Raises LoadError if it holds no template and no tokenizer, or ones that cannot be read.
     ///     cache: A folder that keeps the results of analyses, so that a template is analysed once. It is made if it is missing.
     ///         The default keeps nothing.
     ///     overlay: The text of an overlay in TOML, which corrects the spec. The default is the file `NAME.overlay.toml` next to the
@@ -157,6 +157,9 @@ impl Encoder {
         cache: Option<PathBuf>,
         overlay: Option<&str>,
     ) -> PyResult<Self> {
+        // As for models: a path, or else an id.
+        let in_cache = || hub_folder(&folder.to_string_lossy());
+        let folder = if folder.exists() { folder } else { in_cache().unwrap_or(folder) };
         let model = load(py, cache, overlay, |loader| loader.from_file(&folder))?;
         let vocabulary = py.detach(|| vocabulary_in(&folder))?;
         let encoder = RustEncoder::new(model.clone(), vocabulary);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -80,7 +81,7 @@ def test_the_arguments_of_render_are_those_of_encode(encoder: Encoder) -> None:
         Encoder(Model.known("qwen_qwen3_0_6b"), tokenizer_json()).encode(HELLO)
 
 
-def test_a_tokenizer_is_a_path_or_a_text_or_an_object(encoder: Encoder, tmp_path: Path) -> None:
+def test_a_tokenizer_is_a_path_or_a_text_or_an_object(encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = encoder.encode(HELLO).ids
     (tmp_path / "chat_template.jinja").write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(LoadError, match="tokenizer.json"):
@@ -105,6 +106,12 @@ def test_a_tokenizer_is_a_path_or_a_text_or_an_object(encoder: Encoder, tmp_path
     made = [Encoder(model, tmp_path), Encoder(model, str(tmp_path / "tokenizer.json")), Encoder(model, tmp_path / "other.json")]
     made += [Encoder(model, Inner()), Encoder(model, Fast()), Encoder(model, Processor())]
     made += [Encoder.from_pretrained(tmp_path), Encoder.from_tokenizer(Fast()), Encoder.from_tokenizer(Processor())]
+    snapshot = tmp_path / "hub" / "models--acme--robin" / "snapshots" / "ab12"
+    shutil.copytree(tmp_path, snapshot)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("ab12", encoding="utf-8")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    made.append(Encoder.from_pretrained("acme/robin"))
     for one in made:
         assert one.encode(HELLO).ids == expected
     # A token that `tokenizer_config.json` adds.

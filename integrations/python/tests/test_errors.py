@@ -98,8 +98,8 @@ def test_tools_without_a_json_form(qwen3: Model, tools: Any, says: str) -> None:
 def test_values_without_a_json_form(qwen3: Model) -> None:
     with pytest.raises(unjinja.RequestError, match=r"messages\[0\]\.content: a value of type object"):
         qwen3.render([{"role": "user", "content": object()}])
-    with pytest.raises(unjinja.RequestError, match=r"messages\[0\]\.content: the number"):
-        qwen3.render([{"role": "user", "content": -(10**30)}])
+    with pytest.raises(unjinja.RequestError, match=r"messages\[0\]\.content: JSON has no number nan"):
+        qwen3.render([{"role": "user", "content": float("nan")}])
     with pytest.raises(TypeError, match="expected str or bytes, found int"):
         qwen3.parse(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected str or bytes, found list"):
