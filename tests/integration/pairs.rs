@@ -1,6 +1,7 @@
 //! Any two deviations in one output: each is read alone, and both together are read too, or the message says that something is wrong,
 //! or they are text. No call has a wrong argument, and none is there that nobody wrote.
 
+mod around;
 mod deviations;
 
 use std::collections::{BTreeMap, BTreeSet};

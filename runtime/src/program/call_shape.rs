@@ -12,7 +12,8 @@ use super::text::{List, Text, list, text};
 /// | `{"type": "function", "id": "1", "function": {"name": "f", "arguments": {…}}}` | `function` | `name` | `arguments` | `id` |
 /// | `{"f": {…}}`, with `name_is_key` | | | | |
 ///
-/// Keys may come in any order. If the arguments are not under their key, the other usual keys for them are read.
+/// Keys may come in any order. If the name or the arguments are not under their key, the other usual keys for them
+/// are read.
 /// Members with unknown keys are broken markup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallShape {
@@ -39,6 +40,8 @@ pub struct CallShape {
     pub strict: bool,
 }
 
+const USUAL_NAMES: [&str; 3] = ["name", "tool_name", "function_name"];
+
 const USUAL_ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
 impl CallShape {
@@ -61,7 +64,8 @@ impl CallShape {
         // Models write white space into keys.
         let key = key.trim_ascii();
         let is = |field: &str| !field.is_empty() && key == field.as_bytes();
-        let usual = || USUAL_ARGUMENTS.iter().any(|usual| is(usual)) && !self.keys.iter().any(|known| is(known));
+        let is_one_of =
+            |usual: &[&str]| usual.iter().any(|usual| is(usual)) && !self.keys.iter().any(|known| is(known));
         let nested = depth > 1 || self.function_field.is_empty();
         if is(&self.id_field) {
             Role::Id
@@ -73,15 +77,13 @@ impl CallShape {
             if self.announced { Role::Other } else { Role::Name }
         } else if nested && is(&self.args_field) {
             Role::Arguments
-        } else if nested && !self.args_field.is_empty() && usual() {
+        } else if nested && !self.announced && is_one_of(&USUAL_NAMES) {
+            Role::Name
+        } else if nested && !self.args_field.is_empty() && is_one_of(&USUAL_ARGUMENTS) {
             Role::UsualArguments
-        } else if depth == 1
-            && self.function_field.is_empty()
-            && is("function")
-            && !self.keys.iter().any(|known| is(known))
-        {
+        } else if depth == 1 && self.function_field.is_empty() && is_one_of(&["function"]) {
             Role::UsualFunction
-        } else if self.id_field.is_empty() && !self.keys.iter().any(|known| is(known)) && is("id") {
+        } else if self.id_field.is_empty() && is_one_of(&["id"]) {
             Role::Id
         } else {
             Role::Other

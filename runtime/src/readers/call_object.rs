@@ -334,8 +334,11 @@ impl CallObject {
             At::Value if self.role == Role::Function || (self.role == Role::Name && !quote) => Step::Bad,
             At::Value if self.short_only && matches!(byte, b'{' | b'[') => Step::Bad,
             At::Value if matches!(self.role, Role::UsualArguments | Role::UsualFunction) => {
-                let is_arguments = self.role == Role::UsualArguments && byte == b'{';
-                self.role = if is_arguments { Role::Arguments } else { Role::Other };
+                self.role = match self.role {
+                    Role::UsualArguments if byte == b'{' => Role::Arguments,
+                    Role::UsualFunction if quote && !self.named && !self.short_only => Role::Name,
+                    _ => Role::Other,
+                };
                 self.unknown.in_member = self.role == Role::Other;
                 self.unknown.append(b"");
                 self.again(At::Value)

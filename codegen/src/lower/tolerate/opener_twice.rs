@@ -43,10 +43,14 @@ fn after_tag(opened: Expr) -> Expr {
     }
 }
 
-/// What follows an opener that is one tag.
+/// What follows an opener that is one tag: the template's own form may come again.
 fn after(start: &Expr, call: Vec<Expr>) -> Expr {
-    match normalised(start.clone()) {
-        Expr::Literal(opener) if is_tag(start) => again(&opener, Expr::Sequence(call)),
+    let own = match normalised(start.clone()) {
+        Expr::Choice(forms) => forms.into_iter().next(),
+        own => Some(own),
+    };
+    match own {
+        Some(Expr::Literal(opener)) if is_tag(start) => again(&opener, Expr::Sequence(call)),
         _ => Expr::Sequence(call),
     }
 }
