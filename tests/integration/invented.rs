@@ -20,6 +20,10 @@ const KNOWN: &[(&str, usize, &str)] = &[
     ("b13_calls_after_end.jinja", 1, "after an answer, the calls follow the end of the turn"),
     ("b16_bare_call.jinja", 4, "nothing announces a call, and nothing is around its texts"),
     ("b23_count_total.jinja", 8, "the opener of all calls has their number"),
+    ("c07_macro_lines.jinja", 8, "a call is a block of lines `key = value` between two words"),
+    ("c15_param_value.jinja", 8, "values are attributes of tags without an end"),
+    ("c17_inst_list.jinja", 4, "after an answer, no white space and no special token is before the calls"),
+    ("c24_action_list.jinja", 1, "an answer before calls has a label, and one alone has none"),
 ];
 
 #[test]

@@ -152,8 +152,8 @@ impl NameProbe {
                     self.from = self.read;
                     (false, ProbeStage::Gap)
                 }
-                // A tag may be on the next line.
-                ProbeStage::Gap if space && (next.after.starts_with('<') || !matches!(byte, b'\n' | b'\r')) => {
+                // A tag or a fence may be on the next line.
+                ProbeStage::Gap if space && (next.after.starts_with(['<', '`']) || !matches!(byte, b'\n' | b'\r')) => {
                     (true, self.stage)
                 }
                 ProbeStage::Gap => (false, ProbeStage::After(0)),

@@ -17,7 +17,7 @@ use crate::error::ApiError;
 const SMALL: usize = 256 << 10;
 
 /// Bytes that a value of a request takes, with all that is made of it on the way to the prompt: measured with the smallest messages.
-const VALUE: usize = 640;
+const VALUE: usize = 1024;
 
 /// How often the text of a request is held at the same time: as body, as values, in the messages of the template, and in the prompt.
 const COPIES: usize = 6;
@@ -93,15 +93,15 @@ impl Budget {
     }
 }
 
-/// About how many bytes a request takes while it is read and its prompt is rendered.
+/// About how many bytes a request takes while it is read and its prompt is rendered. A text with quotes may be JSON, as arguments are.
 pub(crate) fn estimate(body: &[u8]) -> usize {
-    let (mut values, mut in_string, mut escaped) = (1_usize, false, false);
+    let (mut values, mut in_string, mut escaped, mut quotes) = (1_usize, false, false, false);
     for byte in body {
         match byte {
-            _ if escaped => escaped = false,
+            _ if escaped => (escaped, quotes) = (false, quotes || *byte == b'"'),
             b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b',' | b'[' | b'{' if !in_string => values += 1,
+            b'"' => (in_string, quotes) = (!in_string, false),
+            b',' | b'[' | b'{' if !in_string || quotes => values += 1,
             _ => {}
         }
     }
@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn values_count_and_text_counts_less() {
         assert_eq!(estimate(b""), VALUE);
-        assert_eq!(estimate(br#"{"a": "x, [\"y], {"}"#), 2 * VALUE + 20 * COPIES);
+        assert_eq!(estimate(br#"{"a": "x, [\"y], {"}"#), 4 * VALUE + 20 * COPIES);
+        assert_eq!(estimate(br#"{"a": "{\"x\": [1, 2]}", "b": "1, 2"}"#), 5 * VALUE + 37 * COPIES);
         let lists = "[],".repeat(1_000_000);
         assert!(estimate(lists.as_bytes()) > 1 << 30);
         let text = format!("\"{}\"", "word, ".repeat(1_000_000));

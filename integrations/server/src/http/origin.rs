@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State as Shared};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
 
 use super::refusal::error_response;
@@ -20,7 +20,7 @@ const KEPT: &str = "600";
 pub(crate) async fn check(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response<Body> {
     let config = &state.config;
     let origin = request.headers().get(header::ORIGIN).cloned();
-    if let Err(error) = allowed(config.hosts.as_deref(), &config.origins, request.headers()) {
+    if let Err(error) = allowed(config.hosts.as_deref(), &config.origins, &request) {
         return error_response(Api::of_path(request.uri().path()), &error);
     }
     let asks = request.method() == Method::OPTIONS
@@ -44,9 +44,15 @@ pub(crate) async fn check(Shared(state): Shared<Arc<State>>, request: Request, n
 }
 
 /// Whether a request may be answered. `hosts`: the names under which the proxy is reached; any if there are none.
-fn allowed(hosts: Option<&[String]>, origins: &[String], headers: &HeaderMap) -> Result<(), ApiError> {
+fn allowed(hosts: Option<&[String]>, origins: &[String], request: &Request) -> Result<(), ApiError> {
+    let headers = request.headers();
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(ApiError::new(400, "the request has several headers `Host`; send one"));
+    }
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    let host = text(header::HOST).unwrap_or_default();
+    // A host in the target counts more than the header.
+    let target = request.uri().authority().map(|authority| authority.as_str());
+    let host = target.or_else(|| text(header::HOST)).unwrap_or_default();
     let is_known = |known: &String| known.eq_ignore_ascii_case(without_port(host));
     if hosts.is_some_and(|hosts| !hosts.iter().any(is_known)) {
         let message = "the proxy is not reached under this name (header `Host`); start it with --allow-host NAME";
@@ -74,13 +80,20 @@ mod tests {
     use super::*;
 
     fn status(host: &str, origin: Option<&str>) -> u16 {
+        status_of("/", &[host], origin)
+    }
+
+    fn status_of(target: &str, given: &[&str], origin: Option<&str>) -> u16 {
         let hosts = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, host.parse().unwrap());
-        if let Some(origin) = origin {
-            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = target.parse().unwrap();
+        for host in given {
+            request.headers_mut().append(header::HOST, host.parse().unwrap());
         }
-        match allowed(Some(&hosts), &["https://good.example".to_owned()], &headers) {
+        if let Some(origin) = origin {
+            request.headers_mut().insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        match allowed(Some(&hosts), &["https://good.example".to_owned()], &request) {
             Ok(()) => 200,
             Err(error) => error.status(),
         }
@@ -94,6 +107,8 @@ mod tests {
         for host in ["evil.example", "127.0.0.1.evil.example:8080", "", "[::2]:8080", "localhost:x"] {
             assert_eq!(status(host, None), 403, "{host}");
         }
+        assert_eq!(status_of("/", &["localhost", "evil.example"], None), 400);
+        assert_eq!(status_of("http://evil.example/", &["localhost"], None), 403);
         for (origin, expected) in [
             ("https://good.example", 200),
             ("http://localhost:8080", 200),

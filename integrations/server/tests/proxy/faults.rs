@@ -18,7 +18,7 @@ pub const BEFORE: &[(&str, u16, &str)] = &[
     ("http_500", 500, "status 500: no memory left"),
     ("http_500_text", 500, "status 500: Internal Server Error"),
     ("http_400", 400, "status 400: too long"),
-    ("http_401", 502, "status 401: wrong key"),
+    ("http_401", 502, "status 401: it does not take the proxy's own key"),
     ("http_429", 429, "status 429: busy"),
     ("html", 502, "an answer of type \"text/html\": \"<html>Welcome to nginx!</html>\""),
     ("json_garbage", 502, "no completion"),

@@ -193,9 +193,10 @@ pub(super) fn refused(status: StatusCode, body: &[u8]) -> Trouble {
         status @ 400..=599 => status,
         _ => 502,
     };
-    let message = format!("the upstream answered with status {}: {}", status.as_u16(), said.trim());
+    // About its own key, the upstream tells the operator and not the client. Some repeat the key.
+    let said = if passed_on == status.as_u16() { said.trim() } else { "it does not take the proxy's own key" };
+    let message = format!("the upstream answered with status {}: {said}", status.as_u16());
     let trouble = Trouble::new(REFUSED, passed_on, message.trim_end_matches([':', ' ']).to_owned());
-    // About its own key, the upstream tells the operator and not the client.
     if passed_on == status.as_u16() { trouble.with_words(&value) } else { trouble }
 }
 
