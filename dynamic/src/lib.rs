@@ -9,6 +9,8 @@
 //! `overlays` says which corrections fit, `known` finds the supported models, and `error` says what went wrong. Nothing here knows a
 //! format.
 
+#[cfg(feature = "grammar")]
+mod added_tokens;
 pub mod authors;
 mod cache;
 mod conversation;

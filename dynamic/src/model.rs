@@ -13,11 +13,11 @@ use unjinja_render::Template;
 use unjinja_runtime::{BorrowedMessage, ChatParser, Chunk, Interpreter, Message, Options, Stream, parse};
 use unjinja_spec::{FormatSpec, Status};
 
+#[cfg(feature = "grammar")]
+use crate::added_tokens::named_tokens;
 use crate::cache::CacheUse;
 use crate::conversation::Conversation;
 use crate::error::ModelError;
-#[cfg(feature = "grammar")]
-use crate::grammars::named_tokens;
 use crate::missing::{Missing, missing};
 use crate::overlays::Correction;
 use crate::prompt::{LabelledPrompt, turn_of};

@@ -3,6 +3,7 @@
 
 mod around;
 mod deviations;
+mod edits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,7 +19,8 @@ use unjinja_spec::{FormatSpec, MarkerKey, StartsIn, ToolFormat};
 use unjinja_testkit::{expect, released_template, whole};
 
 use crate::support::{Failure, Model, corpus, models, own_models, root};
-use deviations::{ANSWER, CALLS, DEVIATIONS, Deviation, Edits, LEFT_OUT, REASONING, edited, trimmed};
+use deviations::{CALLS, DEVIATIONS, Deviation, LEFT_OUT, REASONING};
+use edits::{ANSWER, Edits, edited, trimmed};
 
 const SEED: u64 = 52;
 

@@ -1,7 +1,5 @@
-//! Call objects: a tool call that is written as one JSON object or Python dict. Finds its name, its id and its
-//! arguments while it arrives.
-//!
-//! It reports what it finds and must not send events.
+//! Call objects: a tool call that is written as one JSON object or Python dict. Finds its name, its id and its arguments while it
+//! arrives. It reports what it finds and must not send events.
 
 mod arguments;
 mod fast_path;

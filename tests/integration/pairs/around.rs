@@ -2,7 +2,7 @@
 
 use unjinja_spec::{FormatSpec, MarkerKey as Key, ToolFormat};
 
-use super::deviations::{ANSWER, Edits, at_each, core, is_special, spliced};
+use super::edits::{ANSWER, Edits, at_each, core, is_special, spliced};
 
 pub fn other_token(spec: &FormatSpec, text: &str) -> Vec<Edits> {
     let own = spec.tokens.other.iter().map(String::as_str).filter(|token| is_special(token));
