@@ -80,17 +80,9 @@ fn lowered(spec: &FormatSpec, left_out: Option<RuleId>) -> (Plan, Result<States,
                 whole.extend([first, second].into_iter().filter_map(|key| key.parse::<MarkerKey>().ok()));
             }
         }
-        if whole.len() > before {
-            continue;
-        }
-        let is_full = |states: &States| states.list.iter().any(|state| too_many_markers(state).is_some());
-        if spec.tokens.other.is_empty() || !states.as_ref().is_ok_and(is_full) {
+        if whole.len() == before {
             return (plan, states);
         }
-        // Tokens that have no meaning in an answer are text then.
-        let mut fewer = spec.clone();
-        fewer.tokens.other.clear();
-        return lowered(&fewer, left_out);
     }
 }
 

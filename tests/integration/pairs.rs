@@ -1,9 +1,7 @@
 //! Any two deviations in one output: each is read alone, and both together are read too, or the message says that something is wrong,
 //! or they are text. No call has a wrong argument, and none is there that nobody wrote.
 
-mod around;
 mod deviations;
-mod edits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,8 +17,7 @@ use unjinja_spec::{FormatSpec, MarkerKey, StartsIn, ToolFormat};
 use unjinja_testkit::{expect, released_template, whole};
 
 use crate::support::{Failure, Model, corpus, models, own_models, root};
-use deviations::{CALLS, DEVIATIONS, Deviation, LEFT_OUT, REASONING};
-use edits::{ANSWER, Edits, edited, trimmed};
+use deviations::{ANSWER, CALLS, DEVIATIONS, Deviation, Edits, LEFT_OUT, REASONING, edited, trimmed};
 
 const SEED: u64 = 52;
 

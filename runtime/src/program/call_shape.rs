@@ -12,8 +12,7 @@ use super::text::{List, Text, list, text};
 /// | `{"type": "function", "id": "1", "function": {"name": "f", "arguments": {…}}}` | `function` | `name` | `arguments` | `id` |
 /// | `{"f": {…}}`, with `name_is_key` | | | | |
 ///
-/// Keys may come in any order. If the name or the arguments are not under their key, the other usual keys for them
-/// are read.
+/// Keys may come in any order. If the arguments are not under their key, the other usual keys for them are read.
 /// Members with unknown keys are broken markup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallShape {
@@ -40,8 +39,6 @@ pub struct CallShape {
     pub strict: bool,
 }
 
-const USUAL_NAMES: [&str; 3] = ["name", "tool_name", "function_name"];
-
 const USUAL_ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
 impl CallShape {
@@ -64,8 +61,7 @@ impl CallShape {
         // Models write white space into keys.
         let key = key.trim_ascii();
         let is = |field: &str| !field.is_empty() && key == field.as_bytes();
-        let is_one_of =
-            |usual: &[&str]| usual.iter().any(|usual| is(usual)) && !self.keys.iter().any(|known| is(known));
+        let usual = || USUAL_ARGUMENTS.iter().any(|usual| is(usual)) && !self.keys.iter().any(|known| is(known));
         let nested = depth > 1 || self.function_field.is_empty();
         if is(&self.id_field) {
             Role::Id
@@ -77,13 +73,15 @@ impl CallShape {
             if self.announced { Role::Other } else { Role::Name }
         } else if nested && is(&self.args_field) {
             Role::Arguments
-        } else if nested && !self.announced && is_one_of(&USUAL_NAMES) {
-            Role::Name
-        } else if nested && !self.args_field.is_empty() && is_one_of(&USUAL_ARGUMENTS) {
+        } else if nested && !self.args_field.is_empty() && usual() {
             Role::UsualArguments
-        } else if depth == 1 && self.function_field.is_empty() && is_one_of(&["function"]) {
+        } else if depth == 1
+            && self.function_field.is_empty()
+            && is("function")
+            && !self.keys.iter().any(|known| is(known))
+        {
             Role::UsualFunction
-        } else if self.id_field.is_empty() && is_one_of(&["id"]) {
+        } else if self.id_field.is_empty() && !self.keys.iter().any(|known| is(known)) && is("id") {
             Role::Id
         } else {
             Role::Other

@@ -1,5 +1,7 @@
-//! Call objects: a tool call that is written as one JSON object or Python dict. Finds its name, its id and its arguments while it
-//! arrives. It reports what it finds and must not send events.
+//! Call objects: a tool call that is written as one JSON object or Python dict. Finds its name, its id and its
+//! arguments while it arrives.
+//!
+//! It reports what it finds and must not send events.
 
 mod arguments;
 mod fast_path;
@@ -332,11 +334,8 @@ impl CallObject {
             At::Value if self.role == Role::Function || (self.role == Role::Name && !quote) => Step::Bad,
             At::Value if self.short_only && matches!(byte, b'{' | b'[') => Step::Bad,
             At::Value if matches!(self.role, Role::UsualArguments | Role::UsualFunction) => {
-                self.role = match self.role {
-                    Role::UsualArguments if byte == b'{' => Role::Arguments,
-                    Role::UsualFunction if quote && !self.named && !self.short_only => Role::Name,
-                    _ => Role::Other,
-                };
+                let is_arguments = self.role == Role::UsualArguments && byte == b'{';
+                self.role = if is_arguments { Role::Arguments } else { Role::Other };
                 self.unknown.in_member = self.role == Role::Other;
                 self.unknown.append(b"");
                 self.again(At::Value)

@@ -3,13 +3,12 @@
 
 use std::ops::Range;
 
+use unjinja_runtime::abi::is_special_token;
 use unjinja_spec::{FormatSpec, MarkerKey as Key, MarkerText, ToolFormat, begins_tag};
-
-use super::around;
-use super::edits::{ANSWER, Edits, at_each, core, is_special, spliced};
 
 /// The reasoning and the answer of the turn.
 pub const REASONING: &str = "Hm, rain.";
+pub const ANSWER: &str = "Look.";
 
 /// The calls of the turn.
 pub const CALLS: [(&str, &str); 3] = [
@@ -42,10 +41,6 @@ deviations! {
     "a second bar": second_bar,
     "bars of ASCII": |spec, text| forms(spec, text, |core| core.replace('｜', "|").replace('▁', "_")),
     "a blank in an opener": blank_in_opener,
-    "single quotes in a tag": |spec, text| forms(spec, text, |core| match core.starts_with('<') || core.ends_with('>') {
-        true => core.replace('"', "'"),
-        false => core.to_owned(),
-    }),
     "another word in a header": word_in_header,
     "another bracket": other_bracket,
     "objects in a tag": objects_in_tag,
@@ -95,8 +90,7 @@ deviations! {
     "a missing closer": |spec, text| {
         without(spec, text, &[Key::ArgumentsEnd, Key::FunctionClose, Key::CallEnd, Key::SectionEnd])
     },
-    "a code fence around calls": around::fenced_calls,
-    "another token around calls": around::other_token,
+    "another token around calls": other_token,
     "a closer twice": |spec, text| twice(spec, text, &[Key::FunctionClose, Key::CallEnd, Key::SectionEnd]),
     "an answer that opens in reasoning": answer_in_reasoning,
     "the opener of reasoning twice": |spec, text| twice(spec, text, &[Key::ReasoningStart]),
@@ -107,7 +101,7 @@ deviations! {
     },
     "a token that closes nothing": stray_token,
     "the closer of reasoning again": |spec, text| twice(spec, text, &[Key::ReasoningEnd]),
-    "a call in a code fence": around::code_fence,
+    "a call in a code fence": code_fence,
     "a call that breaks off": |spec, text| junk(spec, text, "no "),
     "JSON: a comma too many": |_, text| json(text, |object| {
         let members = object.strip_suffix('}').filter(|members| *members != "{");
@@ -128,9 +122,56 @@ pub const LEFT_OUT: [(&str, &str); 6] = [
     ("a call in reasoning", "nothing closes reasoning then, so the turn has no answer"),
 ];
 
+/// The core of a marker.
+pub fn core(spec: &FormatSpec, key: Key) -> &str {
+    MarkerText::new(spec.marker(key)).core
+}
+
 /// The core of a marker that is a tag or a token.
 fn tag(spec: &FormatSpec, key: Key) -> &str {
     Some(core(spec, key)).filter(|core| begins_tag(core)).unwrap_or_default()
+}
+
+fn is_special(core: &str) -> bool {
+    is_special_token(core.as_bytes())
+}
+
+/// A change of a text: another one in each of these ranges.
+pub type Edits = Vec<(Range<usize>, String)>;
+
+/// A text with changes.
+pub fn edited(text: &str, edits: &[(Range<usize>, String)]) -> String {
+    let (mut out, mut at) = (String::new(), 0);
+    for (range, other) in edits {
+        out.extend([&text[at..range.start], other]);
+        at = range.end;
+    }
+    out + &text[at..]
+}
+
+/// A change without what is the same at both ends of the two texts.
+pub fn trimmed(text: &str, (range, other): &(Range<usize>, String)) -> (Range<usize>, String) {
+    let same = |(one, other): &(char, char)| one == other;
+    let length = |(one, _): (char, char)| one.len_utf8();
+    let own = &text[range.clone()];
+    let begin: usize = own.chars().zip(other.chars()).take_while(same).map(length).sum();
+    let rest = own[begin..].chars().rev().zip(other[begin..].chars().rev());
+    let end: usize = rest.take_while(same).map(length).sum();
+    (range.start + begin..range.end - end, other[begin..other.len() - end].to_owned())
+}
+
+fn spliced(range: Range<usize>, other: &str) -> Edits {
+    vec![(range, other.to_owned())]
+}
+
+/// Another text in place of this piece: at each of its places, and at all of them.
+fn at_each(text: &str, piece: &str, other: impl Fn(&str) -> String) -> Vec<Edits> {
+    if piece.is_empty() {
+        return Vec::new();
+    }
+    let other = other(piece);
+    let all: Edits = text.match_indices(piece).map(|(at, _)| (at..at + piece.len(), other.clone())).collect();
+    all.iter().map(|edit| vec![edit.clone()]).chain((all.len() > 1).then(|| all.clone())).collect()
 }
 
 /// The markers of these keys twice: directly, and with the white space that the template writes after each.
@@ -482,6 +523,15 @@ fn text_after(spec: &FormatSpec, text: &str) -> Vec<Edits> {
     before.chain(at_each(text, call, |core| [core, " and "].concat())).collect()
 }
 
+fn other_token(spec: &FormatSpec, text: &str) -> Vec<Edits> {
+    let tokens = spec.tokens.other.iter().filter(|token| is_special(token));
+    let around = |token: &String| {
+        let before = text.find('{').map(|at| spliced(at..at, token));
+        before.into_iter().chain([spliced(text.len()..text.len(), token)])
+    };
+    tokens.flat_map(around).collect()
+}
+
 /// The answer opens where reasoning was to be closed.
 fn answer_in_reasoning(spec: &FormatSpec, text: &str) -> Vec<Edits> {
     let (end, start) = (core(spec, Key::ReasoningEnd), core(spec, Key::ContentStart));
@@ -494,6 +544,17 @@ fn stray_token(spec: &FormatSpec, text: &str) -> Vec<Edits> {
     let closers = [Key::CallEnd, Key::SectionEnd].map(|key| core(spec, key));
     let closers = closers.into_iter().filter(|core| is_special(core));
     closers.flat_map(|core| at_each(text, ANSWER, |_| [begin, core, end].concat())).collect()
+}
+
+/// The calls of a turn as an example after its answer.
+fn code_fence(spec: &FormatSpec, text: &str) -> Vec<Edits> {
+    let openers = [Key::SectionStart, Key::CallStart, Key::FunctionNamePrefix].map(|key| core(spec, key));
+    let Some(open) = openers.into_iter().find(|core| !core.is_empty()) else { return Vec::new() };
+    let Some(at) = text.find(open) else { return Vec::new() };
+    let ends = [core(spec, Key::TurnEnd), "<|endoftext|>"].into_iter().filter(|end| !end.is_empty());
+    let end = ends.filter_map(|end| text[at..].find(end)).min().map_or(text.len(), |end| at + end);
+    let calls = text[at..end].trim_end();
+    at_each(text, ANSWER, |answer| format!("{answer}\n```\n{calls}\n```\n"))
 }
 
 /// The closer of a key where that of a value belongs, and the other way round.

@@ -73,31 +73,18 @@ pub(super) fn or_forms(spec: &Source<'_>, turn: &mut Expr, forms: &dyn Fn(Marker
     turn.each(&mut |part, inner| {
         let PlanPart::Marker(key) = part else { return };
         let text = spec.marker(key);
-        let own = first_literal(inner);
-        let mut added: Vec<Expr> = Vec::new();
-        for core in forms(key, text) {
-            if !has_form(inner, &core) && !added.iter().any(|other| has_form(other, &core)) {
-                added.push(form(key, text, &core, own));
-            }
-        }
-        if added.is_empty() {
+        let forms = forms(key, text);
+        if forms.is_empty() {
             return;
         }
+        let own = first_literal(inner).cloned();
+        let form = |core: &String| form(key, text, core, own.as_ref());
+        let added: Vec<Expr> = forms.iter().map(form).collect();
         *inner = match std::mem::replace(inner, Expr::empty()) {
             Expr::Option(choices) => choices.or(added).optional(),
             other => other.or(added),
         };
     });
-}
-
-/// Whether a marker has this form already.
-fn has_form(marker: &Expr, form: &str) -> bool {
-    match marker {
-        Expr::Literal(literal) => literal.core == form,
-        Expr::Choice(forms) => forms.iter().any(|other| has_form(other, form)),
-        Expr::Option(item) => has_form(item, form),
-        _ => false,
-    }
 }
 
 /// Another form of a marker.
@@ -108,7 +95,7 @@ pub(super) fn form(key: MarkerKey, text: &str, core: &str, own: Option<&Literal>
     let opens = role == Role::CallOpen && unjinja_runtime::abi::is_special_token(core.as_bytes());
     // The name of a function has no line break in it, but text that is no call may.
     let ends_name = key == MarkerKey::FunctionNameSuffix;
-    let confirm = opens || (ends_name && core.ends_with('\n')) || own.is_some_and(|own| own.confirm);
+    let confirm = opens || (ends_name && (core.ends_with('\n') || own.is_some_and(|own| own.confirm)));
     let (before, after) = (whole.before.to_owned(), whole.after.to_owned());
     Expr::from(Literal { before, after, confirm, named_next: opens, ..tolerated(key, core, role) })
 }

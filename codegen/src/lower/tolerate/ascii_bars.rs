@@ -12,8 +12,13 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     or_forms(spec, turn, &|_, text| {
         let core = MarkerText::new(text).core;
         let lines = core.replace('▁', "_");
-        let mut forms = vec![lines.replace('｜', "|"), lines, core.replace('｜', "|")];
-        forms.retain(|form| is_new(spec, form));
+        let mut forms: Vec<String> = Vec::new();
+        for form in [lines.replace('｜', "|"), lines, core.replace('｜', "|")] {
+            let is_new = form != core && !forms.contains(&form);
+            if is_new && spec.markers().all(|(_, text)| !text.contains(&form)) {
+                forms.push(form);
+            }
+        }
         forms
     });
 }

@@ -44,11 +44,6 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
     pieces.flat_map(|piece| if piece.has_words() { vec![piece.core] } else { piece.tags() }).collect()
 }
 
-/// Whether no marker holds this text, and it is no other token that the template writes.
-pub(super) fn is_new(spec: &Source<'_>, text: &str) -> bool {
-    spec.markers().all(|(_, marker)| !marker.contains(text)) && spec.tokens.other.iter().all(|token| token != text)
-}
-
 /// Says that this marker is missing.
 pub(super) fn missing(core: &str) -> Expr {
     Expr::Action(Action::MissingMarker(core.to_owned().into())).tolerated()
@@ -171,7 +166,7 @@ fn of_turn_alone<'t>(spec: &Source<'_>, texts: impl Iterator<Item = &'t str>) ->
 }
 
 /// How a tag has a name: what is between the name of the tag and that name.
-pub(super) const ATTRIBUTES: [&str; 6] = ["=\"", "=", " name=\"", "='", " name='", " name="];
+pub(super) const ATTRIBUTES: [&str; 5] = ["=\"", "=", " name=\"", "='", " name='"];
 
 /// The tag before a name, and the way in which it has the name, if the tag ends directly after the name.
 pub(super) fn tag_of_name<'t>(prefix: &'t str, suffix: &str) -> Option<(&'t str, &'static str)> {
@@ -190,7 +185,7 @@ pub(super) const BARS: [char; 2] = ['|', '｜'];
 pub(super) const FENCE: &str = "```";
 
 pub(super) fn holds_fences(spec: &Source<'_>) -> bool {
-    !is_new(spec, FENCE)
+    spec.markers().any(|(_, text)| text.contains(FENCE))
 }
 
 /// The beginning of a code fence where only JSON may come. Empty if the format's own markers hold fences.
@@ -214,12 +209,9 @@ pub(super) fn after_json(spec: &Source<'_>, may_be_fenced: bool) -> Expr {
         extras.push(Expr::sequence([brace, Expr::Action(Action::Unparsed)]));
     }
     if may_be_fenced {
-        extras.extend(
-            FOREIGN_CLOSERS
-                .into_iter()
-                .filter(|core| is_new(spec, core))
-                .map(|core| part(MarkerKey::CallPunctuation, core)),
-        );
+        let is_new = |core: &&str| spec.markers().all(|(_, text)| !text.contains(core));
+        let closer = |core| Expr::sequence([part(MarkerKey::CallPunctuation, core), Expr::Action(Action::Unparsed)]);
+        extras.extend(FOREIGN_CLOSERS.into_iter().filter(is_new).map(closer));
     }
     if may_be_fenced && !holds_fences(spec) {
         // An answer may begin with a fence of its own.

@@ -5,7 +5,7 @@ use unjinja_spec::MarkerKey;
 
 use super::{
     ascii_bars, blank_in_opener, doubled_bars, doubled_token, other_attribute, other_outer_name, second_bar,
-    short_marker, single_quotes,
+    short_marker,
 };
 use crate::lower::canonical::arguments::value as written_value;
 use crate::lower::canonical::build::marker as written_marker;
@@ -13,7 +13,7 @@ use crate::lower::canonical::source::Source;
 use crate::plan::{Expr, Role};
 
 /// The rules about other forms of one marker.
-const FORMS: [fn(&Source<'_>, &mut Expr); 9] = [
+const FORMS: [fn(&Source<'_>, &mut Expr); 8] = [
     short_marker::apply,
     other_attribute::apply,
     doubled_token::apply,
@@ -21,7 +21,6 @@ const FORMS: [fn(&Source<'_>, &mut Expr); 9] = [
     second_bar::apply,
     ascii_bars::apply,
     blank_in_opener::apply,
-    single_quotes::apply,
     other_outer_name::apply,
 ];
 

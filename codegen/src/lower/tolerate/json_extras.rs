@@ -8,7 +8,7 @@ const BEGIN_DICT: [&str; 2] = ["{'", "{ '"];
 pub(super) const RULE: Rule = Rule {
     name: "braces and fences around JSON",
     written: "Braces too many, and code fences, are around JSON; a call that is written as JSON is a Python dict; several objects are in one tag.",
-    read: "Braces that close nothing are broken markup, fences and closers of other formats are syntax, objects are calls.",
+    read: "Braces and closers are broken markup, fences are syntax, objects are calls.",
     diagnostic: Some("stray_marker"),
     case: "hermes: braces too many after a call",
 };
@@ -44,22 +44,18 @@ fn several(items: Vec<Expr>, is_tagged: bool) -> Expr {
 
 /// A call as one JSON object or as a Python dict, whichever of the two the template writes.
 fn object(spec: &Source<'_>, is_marked: bool) -> Expr {
-    let object = |shape: CallShape, closer: Expr| {
-        Expr::sequence([hole(Hole::Object(shape.into())), closer, after_json(spec, is_marked)])
-    };
+    let object =
+        |shape: CallShape| Expr::sequence([hole(Hole::Object(shape.into())), after_json(spec, is_marked)]);
     let shape = shape(spec);
     // A Python dict may be JSON anyway.
     if shape.python || !is_marked {
-        return object(shape, Expr::empty());
+        return object(shape);
     }
-    let own = |closer: Expr| {
-        let begins = BEGIN_DICT.map(|core| ahead(MarkerKey::CallPunctuation, core));
-        let dict = object(CallShape { python: true, ..shape.clone() }, closer.clone());
-        Expr::choice([Expr::sequence([Expr::Choice(begins.into()), dict]), object(shape.clone(), closer)])
-    };
-    // A brace too many before the object, and its own closer.
+    let begins = BEGIN_DICT.map(|core| ahead(MarkerKey::CallPunctuation, core));
+    let dict = object(CallShape { python: true, ..shape.clone() });
+    let own = Expr::choice([Expr::sequence([Expr::Choice(begins.into()), dict]), object(shape)]);
+    // A brace too many before the object.
     let brace =
         Literal { followed_by: vec!["{".to_owned()], ..tolerated(MarkerKey::CallPunctuation, "{", Role::Inner) };
-    let closer = part(MarkerKey::CallPunctuation, "}").optional();
-    Expr::choice([own(Expr::empty()), Expr::sequence([Expr::from(brace), own(closer)])])
+    Expr::sequence([Expr::from(brace).optional(), own])
 }

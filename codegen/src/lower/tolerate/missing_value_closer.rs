@@ -41,7 +41,7 @@ pub(super) fn without_closer(spec: &Source<'_>, before: &str) -> Expr {
 }
 
 /// The tags with which the forms of a marker begin.
-pub(super) fn first_literals(expr: &Expr) -> Vec<Literal> {
+fn first_literals(expr: &Expr) -> Vec<Literal> {
     match expr {
         Expr::Choice(forms) => forms.iter().flat_map(first_literals).collect(),
         Expr::Part(_, inner) | Expr::Option(inner) | Expr::Tolerated(_, inner) => first_literals(inner),

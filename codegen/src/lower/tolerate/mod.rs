@@ -34,7 +34,6 @@ rules! {
     second_bar,
     ascii_bars,
     blank_in_opener,
-    single_quotes,
     other_outer_name,
     // The name of a function, and what comes before it.
     missing_word,
@@ -83,7 +82,6 @@ rules! {
     text_after,
     missing_closer,
     // The turn.
-    fenced_calls,
     other_token_before_calls,
     closer_twice,
     answer_in_reasoning,

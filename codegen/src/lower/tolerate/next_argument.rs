@@ -1,5 +1,3 @@
-use super::forms::marker;
-use super::missing_value_closer::first_literals;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,17 +14,15 @@ pub(super) fn apply(spec: &Source<'_>, turn: &mut Expr) {
     if !begins_tag(own.core) || !begins_tag(name.core) || MarkerText::pieces(&arguments.name_prefix).len() != 1 {
         return;
     }
-    let next = |literal: Literal| Literal {
+    let next = Literal {
         before: own.before.to_owned(),
-        after: String::new(),
         confirm: true,
         named_next: true,
         peek: true,
         // Where values are on lines of their own, it begins a line.
         line: own.before.contains('\n'),
-        ..mark(literal)
+        ..tolerated(MarkerKey::ArgumentNamePrefix, name.core, Role::Inner)
     };
-    let forms = first_literals(&marker(spec, MarkerKey::ArgumentNamePrefix, Role::Inner));
-    let next = Expr::Choice(forms.into_iter().map(next).map(Expr::from).collect());
-    turn.also(&[PlanPart::ValueEnd], vec![Expr::sequence([next, missing(own.core)])]);
+    let end = Expr::sequence([Expr::from(next), missing(own.core)]);
+    turn.also(&[PlanPart::ValueEnd], vec![end]);
 }

@@ -43,14 +43,10 @@ fn after_tag(opened: Expr) -> Expr {
     }
 }
 
-/// What follows an opener that is one tag: the template's own form may come again.
+/// What follows an opener that is one tag.
 fn after(start: &Expr, call: Vec<Expr>) -> Expr {
-    let own = match normalised(start.clone()) {
-        Expr::Choice(forms) => forms.into_iter().next(),
-        own => Some(own),
-    };
-    match own {
-        Some(Expr::Literal(opener)) if is_tag(start) => again(&opener, Expr::Sequence(call)),
+    match normalised(start.clone()) {
+        Expr::Literal(opener) if is_tag(start) => again(&opener, Expr::Sequence(call)),
         _ => Expr::Sequence(call),
     }
 }

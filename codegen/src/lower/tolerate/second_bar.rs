@@ -22,5 +22,6 @@ fn form(spec: &Source<'_>, text: &str) -> Option<String> {
     let bar = BARS.into_iter().find(|bar| token.strip_prefix('<').is_some_and(|rest| rest.starts_with(*bar)))?;
     let inner = token.strip_suffix('>').filter(|inner| !inner.ends_with(bar) && is_special(token))?;
     let other = format!("{inner}{bar}>");
-    is_new(spec, &other).then(|| other + &core[token.len()..])
+    let is_known = spec.markers().any(|(_, text)| text.contains(&other)) || spec.tokens.other.contains(&other);
+    (!is_known).then(|| other + &core[token.len()..])
 }
